@@ -1,0 +1,66 @@
+# `make demo` and `make test` set up everything they need in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
+FUZZ_SECONDS ?= 600
+SOURCE ?= unnamed photographs
+NATIVE := pyproject.toml CMakeLists.txt constraints.txt $(shell find native -name '*.[ch]pp' -o -name CMakeLists.txt)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint types tests sanitize stubs fuzz bench wheel clean
+
+help:
+	@echo "make demo      convert photographs and train on them at three fidelities (3 minutes)"
+	@echo "make test      every check: lint, types, tests, sanitizers"
+	@echo "make fuzz      fuzz the parsers (FUZZ_SECONDS=$(FUZZ_SECONDS) a target; needs clang)"
+	@echo "make bench     the benchmarks of benchmarks/README.md"
+	@echo "make wheel     build a wheel into dist/"
+	@echo "make clean     remove what the other targets made"
+
+setup: $(VENV)/.installed
+
+# Python code is used from src/ as it stands; native code is built again when it changed.
+$(VENV)/.installed: $(NATIVE)
+	@$(PYTHON) scripts/check_system.py
+	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	$(PIP) "scikit-build-core>=1.0" "nanobind>=2.9" "ninja>=1.11"
+	$(PIP) --no-build-isolation --config-settings=build-dir=build/native --editable ".[dev]"
+	@touch $@
+
+demo: setup
+	$(BIN)/halfbyte demo
+
+test: lint types tests sanitize
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup
+	$(BIN)/mypy
+
+tests: setup
+	$(BIN)/python -m pytest
+
+# The native core, its tests and the fuzz targets over their corpora, under ASan and UBSan.
+sanitize: setup
+	cmake -S . -B build/sanitize -G Ninja -DHALFBYTE_SANITIZE=ON -DHALFBYTE_PYTHON=OFF -DHALFBYTE_TESTS=ON \
+		-DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
+	cmake --build build/sanitize
+	ctest --test-dir build/sanitize --output-on-failure
+
+stubs: setup
+	$(BIN)/python -m nanobind.stubgen -m halfbyte._native -o src/halfbyte/_native.pyi
+
+wheel: setup
+	$(BIN)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
+
+bench: setup
+	@test -n "$(PHOTOS)" || { echo "say which photos: make bench PHOTOS=/path/to/photos SOURCE=\"what they are\""; exit 2; }
+	for script in transcode decode loader; do \
+		$(BIN)/python benchmarks/$$script.py --photos "$(PHOTOS)" --source "$(SOURCE)" || exit 1; \
+	done
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache src/*.egg-info
