@@ -1,0 +1,1 @@
+"""What a sample's payload is: progressive JPEG in levels, or the file as it came."""

@@ -1,0 +1,1 @@
+"""Data sets of records: open, read, write, verify."""

@@ -1,0 +1,1 @@
+"""Where bytes live: ranges, atomic puts, lists."""
