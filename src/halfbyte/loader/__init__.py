@@ -1,0 +1,1 @@
+"""Order, transforms and the three ways to iterate."""

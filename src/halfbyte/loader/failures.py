@@ -1,0 +1,46 @@
+"""What to do with a sample that cannot be read or decoded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["FailedSample", "OnError", "check_on_error", "report_failure"]
+
+
+@dataclass(frozen=True, slots=True)
+class FailedSample:
+    """A sample that was left out.
+
+    Attributes:
+        number: its number in the data set.
+        record, index: where it lies.
+        key: its name; empty where the record's table could not be read.
+        error: why.
+    """
+
+    number: int
+    record: int
+    index: int
+    key: str
+    error: Exception
+
+
+OnError = Literal["raise", "skip"] | Callable[[FailedSample], None]
+"""``"raise"``; ``"skip"``: leave the sample out and count it; or a function that is told and may raise."""
+
+
+def check_on_error(on_error: OnError) -> OnError:
+    """Return it, or raise ValueError if it is neither of the words nor callable."""
+    if on_error in ("raise", "skip") or callable(on_error):
+        return on_error
+    raise ValueError(f"on_error is {on_error!r}, expected 'raise', 'skip' or a function; pass one of them")
+
+
+def report_failure(on_error: OnError, failed: FailedSample) -> None:
+    """Raise or tell, as asked; returning means that the sample is left out (never replaced by another)."""
+    if on_error == "raise":
+        raise failed.error
+    if callable(on_error):
+        on_error(failed)
