@@ -1,0 +1,1 @@
+"""The `halfbyte` command."""

@@ -1,0 +1,215 @@
+"""``halfbyte demo``: convert, then train at three fidelities through a slow link."""
+
+from __future__ import annotations
+
+import importlib.util
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from halfbyte.cli.demo_pictures import Pictures, cut_tiles, own_photos
+from halfbyte.cli.options import Debug, Json, Quiet, size_option
+from halfbyte.cli.progress import progress_bar
+from halfbyte.cli.screen import print_json, print_lines, print_table, print_text
+from halfbyte.cli.sizes import format_bytes, format_duration, format_rate, format_share
+from halfbyte.errors import HalfbyteError, OutputExists
+
+if TYPE_CHECKING:
+    from halfbyte.conversion import ConvertReport
+
+__all__ = ["demo"]
+
+_RECORD_BYTES = 1 << 20  # small, so that reading and training overlap within a short epoch
+_COLUMNS = (
+    ("fidelity", "right"),
+    ("bytes read", "right"),
+    ("images/s", "right"),
+    ("waiting", "right"),
+    ("accuracy", "right"),
+)
+_NEXT = """
+Next, with photos of your own (a folder for each class):
+  halfbyte demo --data PHOTOS/
+  halfbyte convert PHOTOS/ photos.halfbyte/
+and in the training script:
+  view = halfbyte.Transform(halfbyte.RandomResizedCrop(224), flip=0.5)
+  data = halfbyte.open("photos.halfbyte/", transform=view)
+  for batch in halfbyte.Loader(data, batch_size=64, fidelity={middle}):
+      step(batch["image"], batch["label"])"""
+
+
+def demo(
+    *,
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Your photos, a folder for each class, instead of tiles."),
+    ] = None,
+    keep: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep all files in this folder, new or empty.")
+    ] = None,
+    bandwidth: Annotated[
+        int | None,
+        typer.Option(
+            metavar="SIZE",
+            parser=size_option,
+            help="Bytes a second of the link, such as 4MB; chosen if left out.",
+        ),
+    ] = None,
+    epochs: Annotated[int, typer.Option(min=1, help="Passes over the training images.")] = 5,
+    tiles: Annotated[int, typer.Option(min=8, help="Training tiles of each photograph.")] = 96,
+    seed: Annotated[
+        int, typer.Option(min=0, max=(1 << 63) - 1, help="Of tiles, weights, order and crops.")
+    ] = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Convert pictures and train a small network on them at three fidelities, through a slow link.
+
+    Cuts labelled tiles from the photographs that come with scikit-image, converts them, and trains from
+    scratch at fidelity 1, a middle one and full. Every number is measured here and now, in some two minutes
+    on two cores.
+    """
+    started = time.monotonic()
+    _require("torch", *(() if data else ("skimage", "PIL")))
+    say: Callable[[str], None] = (lambda _: None) if json else print_text
+    with _work_folder(keep) as folder:
+        pictures = own_photos(data) if data else cut_tiles(folder, tiles, seed)
+        say(pictures.about)
+        report = _convert(pictures, folder, quiet=quiet)
+        say(_about_conversion(report))
+        result = _train(folder, bandwidth, epochs, seed, quiet=quiet, say=say)
+    result |= {"pictures": pictures.about, "seconds": time.monotonic() - started}
+    if json:
+        print_json(result)
+        return
+    _print_result(result)
+    if keep:
+        print_text(f"\nThe data sets are in {keep}.")
+    print_lines(_NEXT.format(middle=result["trials"][1]["fidelity"]).split("\n"))
+
+
+def _require(*modules: str) -> None:
+    """Before any work is done."""
+    missing = [name for name in modules if importlib.util.find_spec(name) is None]
+    if missing:
+        raise HalfbyteError(
+            f"the demo needs {' and '.join(missing)}, which this Python does not have; "
+            f"pip install 'halfbyte[demo]'"
+        )
+
+
+@contextmanager
+def _work_folder(keep: Path | None) -> Iterator[Path]:
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="halfbyte-demo-") as folder:
+            yield Path(folder)
+        return
+    keep.mkdir(parents=True, exist_ok=True)
+    if any(keep.iterdir()):
+        raise OutputExists(f"{keep}: holds something, expected a new or an empty folder; name another one")
+    yield keep
+
+
+def _convert(pictures: Pictures, folder: Path, *, quiet: bool) -> ConvertReport:
+    from halfbyte import convert
+
+    with progress_bar("converting", quiet=quiet) as progress:
+        report = convert(
+            pictures.train,
+            folder / "train.halfbyte",
+            record_bytes=_RECORD_BYTES,
+            on_error="skip",
+            progress=progress,
+        )
+        convert(
+            pictures.test,
+            folder / "test.halfbyte",
+            record_bytes=_RECORD_BYTES,
+            on_error="skip",
+            quality=False,
+        )
+    return report
+
+
+def _about_conversion(report: ConvertReport) -> str:
+    refused = f"; {len(report.refused):,} files were refused" if report.refused else ""
+    return (
+        f"Conversion: {format_bytes(report.source_bytes)} became {format_bytes(report.dataset_bytes)} "
+        f"({format_share(report.dataset_bytes, report.source_bytes)}) in {format_duration(report.seconds)}, "
+        f"{report.written:,} of {report.num_samples:,} images progressive and proven equal{refused}."
+    )
+
+
+def _train(
+    folder: Path,
+    bandwidth: int | None,
+    epochs: int,
+    seed: int,
+    *,
+    quiet: bool,
+    say: Callable[[str], None],
+) -> dict[str, Any]:
+    """Train at fidelity 1, the middle one and full; what was measured, as JSON values."""
+    from halfbyte.cli import demo_train
+
+    demo_train.leave_cores_to_decoding()
+    options = demo_train.TrainOptions(epochs=epochs, seed=seed)
+    path = folder / "train.halfbyte"
+    dataset = demo_train.open_training(path, options, None)
+    full = dataset.num_levels
+    middle = (full + 1) // 2
+    tests = demo_train.test_batches(folder / "test.halfbyte", dataset.classes or (), options)
+    speed = demo_train.measure_speed(path, options)
+    sizes = {k: dataset.bytes_at(k) / len(dataset) for k in (middle, full)}
+    link = bandwidth or demo_train.choose_bandwidth(speed, sizes[middle], sizes[full])
+    say(
+        f"Link: this machine trains on {speed:,.0f} images/s where bytes cost nothing, which takes "
+        f"{format_rate(speed * sizes[full])} at full fidelity and {format_rate(speed * sizes[middle])} at "
+        f"fidelity {middle}. The data set is now read through a link of {format_rate(link)}"
+        + ("." if bandwidth else ", between the two.")
+    )
+    trials = []
+    for fidelity in dict.fromkeys((1, middle, full)):
+        with progress_bar(f"training at fidelity {fidelity}", quiet=quiet) as progress:
+            trial = demo_train.run_trial(
+                path, fidelity, bandwidth=link, tests=tests, options=options, progress=progress
+            )
+        trials.append(asdict(trial))
+    return {
+        "images_per_s_unlimited": speed,
+        "bandwidth_bytes_per_s": link,
+        "epochs": epochs,
+        "num_train": len(dataset),
+        "num_test": sum(len(labels) for _, labels in tests),
+        "num_levels": full,
+        "trials": trials,
+    }
+
+
+def _print_result(result: dict[str, Any]) -> None:
+    print_text()
+    rows = [
+        [
+            f"{trial['fidelity']} of {result['num_levels']}",
+            format_bytes(trial["bytes_read"]),
+            f"{trial['images_per_s']:,.0f}",
+            format_share(trial["stall_share"], 1),
+            format_share(trial["accuracy"], 1),
+        ]
+        for trial in result["trials"]
+    ]
+    print_table(_COLUMNS, rows)
+    print_text()
+    print_text(
+        f"Bytes read: through the link, in {result['epochs']} epochs. Waiting: share of the training time "
+        f"spent waiting for data. Accuracy: on {result['num_test']:,} test images at full fidelity, read "
+        f"from memory; every network began with the same weights and saw the same crops in the same order. "
+        f"The demo took {format_duration(result['seconds'])}."
+    )
