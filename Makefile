@@ -50,11 +50,30 @@ sanitize: setup
 	cmake --build build/sanitize
 	ctest --test-dir build/sanitize --output-on-failure
 
+# The parsers on hostile bytes: libFuzzer for the native ones, our own harness for what Python and Arrow read.
+# Found inputs are kept in build/fuzz; what was learnt stays in build/fuzz/corpus for the next run.
+fuzz: setup
+	@command -v clang++ >/dev/null || { echo "missing: clang; install with: apt-get install clang"; exit 1; }
+	cmake -S . -B build/fuzz -G Ninja -DHALFBYTE_FUZZ=ON -DHALFBYTE_PYTHON=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+		-DCMAKE_CXX_COMPILER=clang++ -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
+	cmake --build build/fuzz
+	for target in markers transcode decode; do \
+		mkdir -p build/fuzz/corpus/$$target; \
+		build/fuzz/native/fuzz/fuzz_$$target -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 \
+			-print_final_stats=1 -artifact_prefix=build/fuzz/$$target- build/fuzz/corpus/$$target tests/native/data \
+			|| exit 1; \
+	done
+	for target in header table dataset; do \
+		$(BIN)/python tests/fuzz/fuzz_record.py $$target --seconds $(FUZZ_SECONDS) --keep build/fuzz || exit 1; \
+	done
+
 stubs: setup
 	$(BIN)/python -m nanobind.stubgen -m halfbyte._native -o src/halfbyte/_native.pyi
 
+# With libjpeg-turbo inside, so that it runs where no system package is installed.
 wheel: setup
-	$(BIN)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
+	$(BIN)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir build/wheel .
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/wheel/halfbyte-*.whl
 
 bench: setup
 	@test -n "$(PHOTOS)" || { echo "say which photos: make bench PHOTOS=/path/to/photos SOURCE=\"what they are\""; exit 2; }

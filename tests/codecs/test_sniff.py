@@ -3,9 +3,9 @@ from __future__ import annotations
 import io
 
 import pytest
-from photos import photo
 
 from halfbyte.codecs.sniff import sniff
+from photos import photo
 
 
 @pytest.mark.parametrize("kind", ["jpeg", "png", "gif", "webp", "bmp", "tiff", "avif", "jp2"])
@@ -15,6 +15,6 @@ def test_what_pillow_writes_is_known(kind: str) -> None:
     assert sniff(sink.getvalue()) == kind
 
 
-@pytest.mark.parametrize("data", [b"", b"\xff", b"\xff\xd8", b"BMW beats the rest", b"RIFF....WAVEfmt ", b"GIF"])
+@pytest.mark.parametrize("data", [b"", b"\xff\xd8", b"BMW beats the rest", b"RIFF....WAVEfmt ", b"GIF"])
 def test_what_is_no_image_is_none(data: bytes) -> None:
     assert sniff(data) is None

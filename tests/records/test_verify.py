@@ -196,7 +196,9 @@ def test_progress_reaches_the_end(dataset_path: Path) -> None:
 
 
 def test_no_data_set_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(NotADataset, match=r"dataset\.json: no such file, .*make one with `halfbyte convert PHOTOS OUT`"):
+    with pytest.raises(
+        NotADataset, match=r"dataset\.json: no such file, .*make one with `halfbyte convert PHOTOS OUT`"
+    ):
         verify(tmp_path)
 
 

@@ -41,4 +41,14 @@ def progress_bar(label: str, *, quiet: bool = False) -> Iterator[Callable[[_Prog
     )
     with progress.Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
         task = bar.add_task(label, total=None)
-        yield lambda at: bar.update(task, completed=at.done_bytes, total=at.total_bytes or None)
+
+        def show(at: _Progress) -> None:
+            over = at.done_bytes >= at.total_bytes > 0
+            bar.update(
+                task,
+                completed=at.done_bytes,
+                total=at.total_bytes or None,
+                description="finishing" if over else label,
+            )
+
+        yield show
