@@ -13,7 +13,7 @@ FAST = ("--tiles", 12, "--epochs", 1, "--bandwidth", "100MB")
 
 def test_shows_every_step_and_what_comes_next(run: Run, tmp_path: Path) -> None:
     text = run("demo", *FAST, "--keep", tmp_path / "kept").stdout
-    assert "Pictures: 168 training and 112 test tiles of 160x160 pixels from 14 photographs" in text
+    assert "Pictures: 168 training and 84 test tiles of 160x160 pixels from 14 photographs" in text
     assert "168 of 168 images progressive and proven equal" in text
     assert "through a link of 100.0 MB/s" in text
     assert [line.split()[:3] for line in text.splitlines() if " of 10 " in line] == [

@@ -133,7 +133,7 @@ _CHANGES = (
 def odd_table(table: pa.Table, rng: random.Random) -> tuple[bytes, int]:
     """A stream of the table after some changes, and its number of rows."""
     for _ in range(rng.randint(1, 3)):
-        # Not every change fits every table: a column may be gone, be there twice, or have another type by now.
+        # Not every change fits every table: a column may be gone, be there twice, or have another type.
         with contextlib.suppress(Exception):
             table = rng.choice(_CHANGES)(table, rng)
     how: dict[str, Any] = {"compression": rng.choice((None, None, None, None, "lz4", "zstd"))}

@@ -12,7 +12,7 @@ from PIL import Image, ImageOps
 import halfbyte
 from halfbyte.codecs.encoded import EncodedSample
 from halfbyte.codecs.raw import encode_raw
-from halfbyte.errors import CorruptImage, LimitExceeded
+from halfbyte.errors import CorruptImage, LimitExceeded, UnsupportedImage
 from photos import jpeg, photo, progressive_slices, sample, write_dataset
 
 SIZE = (40, 32)
@@ -131,3 +131,16 @@ def test_dct_scaling_stays_close(tmp_path: Path) -> None:
     for number in range(4):
         difference = np.abs(exact[number]["image"].astype(int) - scaled[number]["image"])
         assert 0 < difference.mean() < 1
+
+
+def test_no_program_is_started_for_an_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pillow would hand EPS to Ghostscript."""
+    program = tmp_path / "gs"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path / 'started'}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    eps = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n%%EndComments\n%%EOF\n"
+    path = write_dataset(tmp_path / "ds", [[raw(eps, 0)]])
+    with pytest.raises(UnsupportedImage, match=r"begins with 25 21 50 .* no kind of image that is known"):
+        halfbyte.open(path)[0]
+    assert not (tmp_path / "started").exists()

@@ -28,11 +28,11 @@ def cut_tiles(folder: Path, tiles: int, seed: int) -> Pictures:
 
     Args:
         folder: where to write.
-        tiles: training tiles of each photograph; a third as many test.
+        tiles: training tiles of each photograph; half as many test.
         seed: of places and sizes.
     """
     photos = find_photos()
-    options = TileOptions(train=tiles, test=max(8, tiles // 3))
+    options = TileOptions(train=tiles, test=tiles // 2)
     write_tiles(photos, folder / "photos", options, seed=seed)
     return Pictures(
         folder / "photos" / "train",

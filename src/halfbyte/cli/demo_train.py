@@ -48,10 +48,10 @@ class TrainOptions:
         seed: of weights, order and crops.
     """
 
-    epochs: int = 4
+    epochs: int = 5
     batch_size: int = 32
     side: int = 96
-    learning_rate: float = 0.05
+    learning_rate: float = 0.003
     seed: int = 0
 
 
@@ -198,12 +198,8 @@ class _Step:
     def __init__(self, dataset: Dataset, options: TrainOptions, *, steps: int) -> None:
         torch.manual_seed(options.seed)
         self.network = make_network(len(dataset.classes or ())).train()
-        self._optimizer = torch.optim.SGD(
-            self.network.parameters(),
-            lr=options.learning_rate,
-            momentum=0.9,
-            weight_decay=5e-4,
-            nesterov=True,
+        self._optimizer = torch.optim.AdamW(
+            self.network.parameters(), options.learning_rate, weight_decay=0.01
         )
         self._schedule = torch.optim.lr_scheduler.OneCycleLR(
             self._optimizer, options.learning_rate, total_steps=max(2, steps)

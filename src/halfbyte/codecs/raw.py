@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,7 +9,7 @@ import numpy.typing as npt
 
 from halfbyte._native import Limits
 from halfbyte.codecs.encoded import EncodedSample
-from halfbyte.errors import CorruptImage, LimitExceeded, MissingDecoder
+from halfbyte.codecs.pillow import eight_bits, opened
 from halfbyte.format.buffers import Buffer
 from halfbyte.format.sample_table import CODEC_RAW
 
@@ -50,44 +48,11 @@ def decode_other(data: Buffer, *, gray: bool, limits: Limits, where: str) -> npt
         uint8 (H, W, 3), or (H, W, 1) if ``gray``.
 
     Raises:
-        MissingDecoder: Pillow is not installed.
-        CorruptImage, LimitExceeded: as they say.
+        MissingDecoder, UnsupportedImage, CorruptImage, LimitExceeded: as of ``codecs.pillow.opened``.
     """
-    try:
-        from PIL import Image, ImageOps, UnidentifiedImageError
-    except ImportError as error:
-        raise MissingDecoder(
-            f"{where}: is no JPEG, and decoding other images needs Pillow; pip install 'halfbyte[images]'"
-        ) from error
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Pillow's size warning: our own limit is checked next
-            image: Image.Image = Image.open(io.BytesIO(data))
-        if image.width * image.height > limits.max_pixels:
-            raise LimitExceeded(
-                f"{where}: {image.width} x {image.height} pixels, over the limit of {limits.max_pixels} "
-                f"(max_pixels); raise it if the image is genuine"
-            )
-        image = ImageOps.exif_transpose(image)
-        if image.mode.startswith("I;16"):
-            image = Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
-        pixels = np.asarray(image.convert("L" if gray else "RGB"))
-    # Pillow's plugins answer damaged files with many kinds of error.
-    except (
-        OSError,
-        ValueError,
-        SyntaxError,
-        EOFError,
-        IndexError,
-        KeyError,
-        TypeError,
-        OverflowError,
-        Image.DecompressionBombError,
-        UnidentifiedImageError,
-    ) as error:
-        if isinstance(error, LimitExceeded):
-            raise
-        raise CorruptImage(
-            f"{where}: Pillow cannot decode it ({error}); replace the file or leave the sample out"
-        ) from error
+    with opened(data, limits=limits, where=where) as image:
+        from PIL import ImageOps
+
+        upright = eight_bits(ImageOps.exif_transpose(image))
+        pixels = np.asarray(upright.convert("L" if gray else "RGB"))
     return pixels[:, :, None] if gray else pixels

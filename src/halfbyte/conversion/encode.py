@@ -132,7 +132,7 @@ def _convert(data: bytes, key: str, fields: dict[str, Any], encoding: Encoding) 
         return Converted(encode_raw(data, key=key, fields=fields), "passthrough", kind)
     try:
         picture, losses = encode_other(data, quality=encoding.encode_other, limits=encoding.limits)
-    except CorruptImage:
+    except (CorruptImage, UnsupportedImage):
         reason = f"{kind} that Pillow cannot turn into JPEG"
         return Converted(encode_raw(data, key=key, fields=fields), "passthrough", reason)
     sample = encode_jpeg(picture, key=key, script=encoding.script, fields=fields, limits=encoding.limits)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from halfbyte._native import Limits
-from halfbyte.errors import CorruptImage, LimitExceeded, MissingDecoder
+from halfbyte.codecs.pillow import eight_bits, is_deep, opened, require_pillow
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -26,14 +24,7 @@ _ALPHA_MODES = frozenset({"LA", "La", "PA", "RGBA", "RGBa"})
 
 def check_encoder() -> str:
     """Pillow's version; MissingDecoder if it is not installed."""
-    try:
-        from PIL import __version__
-    except ImportError as error:
-        raise MissingDecoder(
-            "encode_other: makes JPEGs with Pillow, which is not installed; pip install 'halfbyte[images]', "
-            "or leave encode_other out to store other images as they are"
-        ) from error
-    return __version__
+    return require_pillow("encode_other (leave it out to store other images as they are)")
 
 
 def encode_other(data: bytes, *, quality: int, limits: Limits) -> tuple[bytes, list[str]]:
@@ -50,39 +41,13 @@ def encode_other(data: bytes, *, quality: int, limits: Limits) -> tuple[bytes, l
         The JPEG, and what was lost: "transparency dropped", "first frame only", "16 bits to 8".
 
     Raises:
-        CorruptImage: Pillow cannot decode it, or its size or EXIF does not fit a JPEG.
+        CorruptImage, UnsupportedImage: Pillow cannot decode it, or its size or EXIF does not fit a JPEG.
         LimitExceeded: over ``limits.max_pixels``.
     """
-    from PIL import Image
-
-    try:
-        with Image.open(io.BytesIO(data)) as image:
-            pixels = image.width * image.height
-            if pixels > limits.max_pixels:
-                raise LimitExceeded(
-                    f"{image.width} x {image.height} pixels, over the limit of {limits.max_pixels} "
-                    "(max_pixels)"
-                )
-            several = getattr(image, "n_frames", 1) > 1
-            image.load()
-            return _save(image, quality), _losses(image, several)
-    # Pillow's plugins answer damaged files with many kinds of error.
-    except (
-        OSError,
-        ValueError,
-        SyntaxError,
-        EOFError,
-        IndexError,
-        KeyError,
-        TypeError,
-        OverflowError,
-        Image.DecompressionBombError,
-    ) as error:
-        if isinstance(error, LimitExceeded):
-            raise
-        if isinstance(error, Image.DecompressionBombError):
-            raise LimitExceeded(f"{error}") from error
-        raise CorruptImage(f"Pillow cannot make a JPEG of it: {error}") from error
+    with opened(data, limits=limits, where="image") as image:
+        several = getattr(image, "n_frames", 1) > 1
+        image.load()
+        return _save(image, quality), _losses(image, several)
 
 
 def _losses(image: Image, several: bool) -> list[str]:
@@ -90,22 +55,13 @@ def _losses(image: Image, several: bool) -> list[str]:
     found = {
         "transparency dropped": transparent,
         "first frame only": several,
-        "16 bits to 8": _is_deep(image),
+        "16 bits to 8": is_deep(image),
     }
     return [loss for loss, happened in found.items() if happened]
 
 
-def _is_deep(image: Image) -> bool:
-    return image.mode.startswith("I;16")
-
-
 def _save(image: Image, quality: int) -> bytes:
-    from PIL import Image as PillowImage
-
-    if _is_deep(image):
-        flat = PillowImage.fromarray((np.asarray(image) >> 8).astype(np.uint8))
-    else:
-        flat = image.convert("L" if image.mode in _GRAY_MODES else "RGB")
+    flat = eight_bits(image).convert("L" if image.mode in _GRAY_MODES or is_deep(image) else "RGB")
     sink = io.BytesIO()
     flat.save(sink, "JPEG", quality=quality, subsampling=_FULL_COLOUR, **_metadata(image))
     return sink.getvalue()

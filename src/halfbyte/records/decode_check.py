@@ -17,7 +17,7 @@ __all__ = ["DecodeCheck", "sample_where"]
 
 # Samples given to the native pool at once: enough to keep its threads busy, few enough for smooth progress.
 _BATCH = 64
-# Every coefficient is decoded whatever the size of the output; small outputs spare the inverse transform.
+# Every coefficient is decoded from its bits, whatever the size; small outputs spare the inverse transform.
 _SIDE = 8
 
 
@@ -70,6 +70,7 @@ class DecodeCheck:
             out=self._out[: len(indices)],
             lut=None,
             limits=self._limits,
+            min_scale_ratio=1,
         )
         for position, name, message in found:
             index = indices[position]
