@@ -1,15 +1,17 @@
-"""Fixtures that several parts share."""
+"""Fixtures and settings that several parts share."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
+from hypothesis import settings
 
 from photos import build_dataset
+
+# A busy machine is no defect.
+settings.register_profile("halfbyte", deadline=None)
+settings.load_profile("halfbyte")
 
 
 @pytest.fixture(scope="session")

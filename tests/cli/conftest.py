@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
+from command import Run
 
 import halfbyte
 from photos import jpeg, photo
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from command import Run
 
 
 @pytest.fixture

@@ -148,3 +148,9 @@ def test_row_of_another_kind_is_named(folder: Path) -> None:
 def test_empty_list_is_refused() -> None:
     with pytest.raises(SourceError, match="list of images: nothing to convert: found 0 entries"):
         read_sources([], out="/nowhere")
+
+
+def test_column_that_the_format_cannot_hold_is_refused_at_once(folder: Path) -> None:
+    (folder / "l.jsonl").write_text('{"path": "a.jpg", "tags": []}\n{"path": "b.jpg", "tags": []}\n')
+    with pytest.raises(SourceError, match=r"l\.jsonl: field 'tags' is of type list<item: null>; use numbers"):
+        read_sources(folder / "l.jsonl", out="/nowhere")

@@ -1,7 +1,7 @@
 """Images that are no JPEG, opened by Pillow: as what their first bytes say and nothing else.
 
 Pillow knows formats that start other programs (EPS starts Ghostscript) or open further files, and tries them
-all unless told which one to expect. Its plugins answer damage with many kinds of error; here they become ours.
+all unless told which one to expect. Its plugins answer damage with many kinds of error: here all become ours.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from halfbyte.conversion.folder import read_folder
 from halfbyte.conversion.listing import read_list_file, read_rows
 from halfbyte.conversion.sources import Source, Sources
 from halfbyte.errors import SourceError
+from halfbyte.format.fields import check_fields
 
 __all__ = ["read_sources"]
 
@@ -40,6 +41,10 @@ def read_sources(source: Source, *, out: str) -> Sources:
             f"{sources.where}: nothing to convert: {_found(sources)}; give a folder that holds images"
         )
     _check_keys(sources)
+    try:
+        check_fields(sources.schema)
+    except ValueError as error:
+        raise SourceError(f"{sources.where}: {error}") from error
     return sources
 
 

@@ -1,6 +1,0 @@
-"""The golden files' own modules lie beside them."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
