@@ -51,9 +51,9 @@ def test_imports_point_left(path: Path) -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_torch_is_imported_in_its_places_only(path: Path) -> None:
-    homes = {"loader/torch.py", "cli/demo_train.py"}
+    homes = ("loader/torch/", "cli/demo_train.py")
     uses = any(name.split(".")[0] in ("torch", "torchvision") for name in imported_modules(path))
-    assert not uses or str(path.relative_to(SOURCE)) in homes
+    assert not uses or path.relative_to(SOURCE).as_posix().startswith(homes)
 
 
 def test_import_brings_neither_torch_nor_pyarrow() -> None:

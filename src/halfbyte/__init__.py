@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from halfbyte.loader.opening import open
     from halfbyte.loader.progress import merge_states
     from halfbyte.loader.sampler import BatchSampler
-    from halfbyte.loader.torch import IterableDataset, Loader
+    from halfbyte.loader.torch.iterable import IterableDataset
+    from halfbyte.loader.torch.loader import Loader
     from halfbyte.loader.transforms import CenterCrop, Normalize, RandomResizedCrop, Transform
     from halfbyte.records.extract import extract
     from halfbyte.records.verify import verify
@@ -37,9 +38,9 @@ _HOMES = {
     "BatchSampler": "halfbyte.loader.sampler",
     "CenterCrop": "halfbyte.loader.transforms",
     "Dataset": "halfbyte.loader.dataset",
-    "IterableDataset": "halfbyte.loader.torch",
+    "IterableDataset": "halfbyte.loader.torch.iterable",
     "Limits": "halfbyte._native",
-    "Loader": "halfbyte.loader.torch",
+    "Loader": "halfbyte.loader.torch.loader",
     "LocalStore": "halfbyte.storage.local",
     "Normalize": "halfbyte.loader.transforms",
     "RandomResizedCrop": "halfbyte.loader.transforms",

@@ -77,6 +77,7 @@ def test_wrong_source_out_and_script_are_one_line(run: Run, source: Path, tmp_pa
         ("--on-error", "panic", "panic"),
         ("--encode-other", "101", "100"),
         ("--seed", "-1", "--seed"),
+        ("--seed", str(1 << 64), "below 2**64"),
     ],
 )
 def test_wrong_options_are_usage_errors(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from halfbyte.cli.failures import FOUND
-from halfbyte.cli.options import Debug, Json, Quiet, size_option
+from halfbyte.cli.options import Debug, Json, Quiet, check_seed, size_option
 from halfbyte.cli.progress import progress_bar
 from halfbyte.cli.screen import print_fields, print_json, print_lines, print_table, print_text, printable
 from halfbyte.cli.sizes import format_bytes, format_count, format_duration, format_rate, format_share
@@ -59,7 +59,7 @@ def convert(
         int,
         typer.Option(metavar="SIZE", parser=size_option, help="Bytes of a record, such as 32MiB or 100MB."),
     ] = "32MiB",  # type: ignore[assignment]  # the parser makes it a number
-    seed: Annotated[int, typer.Option(min=0, max=(1 << 64) - 1, help="Of the order of samples.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, callback=check_seed, help="Of the order of samples.")] = 0,
     keep_order: Annotated[
         bool, typer.Option("--keep-order", help="Leave samples in the order of the source, unshuffled.")
     ] = False,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from halfbyte.cli.demo_pictures import Pictures, cut_tiles, own_photos
-from halfbyte.cli.options import Debug, Json, Quiet, size_option
+from halfbyte.cli.options import Debug, Json, Quiet, check_seed, size_option
 from halfbyte.cli.progress import progress_bar
 from halfbyte.cli.screen import print_json, print_lines, print_table, print_text
 from halfbyte.cli.sizes import format_bytes, format_duration, format_rate, format_share
@@ -64,7 +64,7 @@ def demo(
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the training images.")] = 5,
     tiles: Annotated[int, typer.Option(min=8, help="Training tiles of each photograph.")] = 96,
     seed: Annotated[
-        int, typer.Option(min=0, max=(1 << 63) - 1, help="Of tiles, weights, order and crops.")
+        int, typer.Option(min=0, callback=check_seed, help="Of tiles, weights, order and crops.")
     ] = 0,
     json: Json = False,
     quiet: Quiet = False,
@@ -167,7 +167,7 @@ def _train(
     middle = (full + 1) // 2
     tests = demo_train.test_batches(folder / "test.halfbyte", dataset.classes or (), options)
     speed = demo_train.measure_speed(path, options)
-    sizes = {k: dataset.bytes_at(k) / len(dataset) for k in (middle, full)}
+    sizes = {k: dataset.bytes_at(k) / len(dataset) for k in (1, middle, full)}
     link = bandwidth or demo_train.choose_bandwidth(speed, sizes[middle], sizes[full])
     say(
         f"Link: this machine trains on {speed:,.0f} images/s where bytes cost nothing, which takes "
@@ -175,8 +175,10 @@ def _train(
         f"fidelity {middle}. The data set is now read through a link of {format_rate(link)}"
         + ("." if bandwidth else ", between the two.")
     )
+    expected = epochs * len(dataset) * sum(max(1 / speed, size / link) for size in sizes.values())
+    say(f"Training: {epochs} epochs at each of {len(sizes)} fidelities, about {max(1, round(expected)):,} s.")
     trials = []
-    for fidelity in dict.fromkeys((1, middle, full)):
+    for fidelity in sizes:
         with progress_bar(f"training at fidelity {fidelity}", quiet=quiet) as progress:
             trial = demo_train.run_trial(
                 path, fidelity, bandwidth=link, tests=tests, options=options, progress=progress

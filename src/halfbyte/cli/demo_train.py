@@ -16,7 +16,7 @@ from torch import nn
 
 import halfbyte
 from halfbyte.loader.dataset import Dataset
-from halfbyte.loader.torch import Loader
+from halfbyte.loader.torch.loader import Loader
 from halfbyte.records.progress import Progress, ProgressCallback
 from halfbyte.storage.local import LocalStore
 from halfbyte.storage.throttled import ThrottledStore

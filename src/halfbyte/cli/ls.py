@@ -44,7 +44,7 @@ def ls(
     from halfbyte.storage.local import LocalStore
 
     records = open_records(LocalStore(path))
-    fidelities = [records.check_fidelity(k) for k in fidelity or (None,)]
+    fidelities = list(dict.fromkeys(records.check_fidelity(k) for k in fidelity or (None,)))
     stop = len(records) if limit is None else min(len(records), start + limit)
     rows = _rows(records, fidelities, start, stop)
     if json:

@@ -10,7 +10,7 @@ import typer
 from halfbyte.cli.failures import DEBUG_KEY
 from halfbyte.cli.sizes import parse_size
 
-__all__ = ["DatasetPath", "Debug", "Json", "Quiet", "size_option"]
+__all__ = ["DatasetPath", "Debug", "Json", "Quiet", "check_seed", "size_option"]
 
 # What a record may be asked to hold, and more than any link carries in a second.
 _LARGEST_BYTES = 64 << 30
@@ -43,3 +43,10 @@ def size_option(text: str) -> int:
     if size > _LARGEST_BYTES:
         raise typer.BadParameter(f"{text!r} is more than 64GiB; give a smaller size")
     return size
+
+
+def check_seed(seed: int) -> int:
+    """A seed on the command line; a range in the help would show all digits of the limit."""
+    if seed >= 1 << 64:
+        raise typer.BadParameter(f"{seed} is no seed; give a number below 2**64")
+    return seed

@@ -56,6 +56,7 @@ def print_lines(lines: Sequence[str]) -> None:
     """Lines to be copied, never folded: commands to type."""
     for line in lines:
         sys.stdout.write(line + "\n")
+    sys.stdout.flush()
 
 
 def print_fields(fields: dict[str, str]) -> None:

@@ -13,7 +13,7 @@ from halfbyte.loader.intervals import Intervals
 from halfbyte.loader.order import EpochOrder
 from halfbyte.loader.progress import State
 from halfbyte.loader.share import Share
-from halfbyte.loader.topology import Topology
+from halfbyte.loader.topology import find_topology
 
 __all__ = ["Cursor"]
 
@@ -26,7 +26,8 @@ class Cursor:
         batch_size: samples a batch and rank.
         seed, shuffle, window: of the order (see :class:`EpochOrder`).
         drop_last: leave out batches that are not full.
-        topology: rank and world size.
+        rank, world_size: found from torch.distributed or torchrun if not given; so make the cursor in the
+            training process: a spawned worker has no process group.
     """
 
     def __init__(
@@ -38,11 +39,13 @@ class Cursor:
         shuffle: bool,
         window: int | None,
         drop_last: bool,
-        topology: Topology,
+        rank: int | None = None,
+        world_size: int | None = None,
     ) -> None:
         self._sizes = record_sizes
         self._settings = {"seed": seed, "window": window, "shuffle": shuffle}
-        self._batch_size, self._drop_last, self._topology = batch_size, drop_last, topology
+        self._batch_size, self._drop_last = batch_size, drop_last
+        self._topology = find_topology(rank=rank, world_size=world_size)
         self.epoch = -1
         self.steps_taken = 0
         self.begin_epoch(0)

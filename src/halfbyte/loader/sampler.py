@@ -8,7 +8,6 @@ from typing import Any
 from halfbyte.loader.cursor import Cursor
 from halfbyte.loader.dataset import Dataset, SampleRequest
 from halfbyte.loader.keyed import check_seed
-from halfbyte.loader.topology import find_topology
 
 __all__ = ["BatchSampler"]
 
@@ -49,7 +48,8 @@ class BatchSampler:
             shuffle=shuffle,
             window=window,
             drop_last=drop_last,
-            topology=find_topology(rank=rank, world_size=world_size),
+            rank=rank,
+            world_size=world_size,
         )
 
     def __len__(self) -> int:

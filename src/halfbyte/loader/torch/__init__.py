@@ -1,0 +1,1 @@
+"""The two doors that need torch: `Loader` (threads) and `IterableDataset` (DataLoader workers)."""
