@@ -50,7 +50,7 @@ def test_aligned_with_a_header_on_a_terminal(dataset: Path, monkeypatch: pytest.
     screen = Terminal()
     monkeypatch.setattr(sys, "stdout", screen)
     with pytest.raises(SystemExit):
-        main(["ls", str(dataset), "-f", "5", "--limit", "3"])
+        main(["ls", str(dataset), "-f", "5", "-f", "5", "--limit", "3"])
     header, *lines = screen.getvalue().splitlines()
     assert header.split() == ["number", "at", "5", "codec", "size", "class", "name"]
     assert len(lines) == 3

@@ -308,3 +308,14 @@ def test_options_out_of_range_are_named(
     with pytest.raises(ValueError, match=message):
         convert_small(photos, tmp_path / "out", **options)
     assert not (tmp_path / "out").exists()
+
+
+def test_jpeg_stored_as_it_came_is_listed_with_its_reason(tmp_path: Path) -> None:
+    root = write_photos(tmp_path / "in", ["a.jpg", "cut.jpg"])
+    (root / "cut.jpg").write_bytes((root / "cut.jpg").read_bytes()[:-40])
+    report = convert_small(root, tmp_path / "out")
+    ((key, reason),) = report.stored_jpegs
+    assert key == "cut.jpg"
+    assert reason.startswith("damaged: the file ends early: ")
+    assert report.passthrough == {"damaged": 1}
+    assert convert_small(root, tmp_path / "out").stored_jpegs == report.stored_jpegs

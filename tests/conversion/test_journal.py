@@ -12,6 +12,7 @@ def test_outcome_survives_its_file() -> None:
         written=2,
         passthrough={"png": 1},
         encoded={},
+        stored_jpegs=(("b.jpg", "12-bit samples"),),
         refused=(("a\\xff.jpg", "not an image: …"),),
     )
     assert Outcome.from_json(outcome.to_json()) == outcome

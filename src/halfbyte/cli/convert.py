@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -125,16 +125,25 @@ def _print_report(report: ConvertReport, out: Path) -> None:
     print_fields(_summary(report))
     print_text()
     fidelity_table(report)
+    if report.stored_jpegs:
+        print_text()
+        count = format_count(len(report.stored_jpegs), "JPEG")
+        print_text(f"stored as they came: {count} that cannot be progressive", style="yellow")
+        _print_named(report.stored_jpegs, out)
     if report.refused:
         print_text()
         print_text(f"refused: {_reasons(report.refused_reasons)}", style="red")
-        print_lines([f"  {printable(key)}: {printable(why)}" for key, why in report.refused[:_FIRST_NAMES]])
-        if len(report.refused) > _FIRST_NAMES:
-            print_lines([f"  … and {len(report.refused) - _FIRST_NAMES:,} more: see {out / 'report.json'}"])
+        _print_named(report.refused, out)
     place = shlex.quote(str(out))
     print_lines(["", "Next:", f"  halfbyte info {place}", f"  halfbyte verify {place}"])
     middle = (len(report.levels) + 1) // 2
     print_lines([f'  python -c "import halfbyte; print(halfbyte.open({str(out)!r}, fidelity={middle}))"'])
+
+
+def _print_named(pairs: Sequence[tuple[str, str]], out: Path) -> None:
+    print_lines([f"  {printable(key)}: {printable(why)}" for key, why in pairs[:_FIRST_NAMES]])
+    if len(pairs) > _FIRST_NAMES:
+        print_lines([f"  … and {len(pairs) - _FIRST_NAMES:,} more: see {out / 'report.json'}"])
 
 
 def _summary(report: ConvertReport) -> dict[str, str]:

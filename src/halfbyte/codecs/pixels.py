@@ -89,6 +89,8 @@ def jpeg_size(data: Buffer, *, limits: _native.Limits, where: str) -> tuple[int,
         info = _native.inspect_jpeg(data, limits)
     except errors.NeedMoreBytes as error:
         raise CorruptImage(f"{where}: {error}; the image is cut short: replace the file") from error
+    except errors.ImageError as error:
+        raise type(error)(f"{where}: {error}") from error
     return info.width, info.height
 
 

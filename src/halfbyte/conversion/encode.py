@@ -54,11 +54,19 @@ class Encoding:
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """A sample, and how it came to be: ``reason`` is why it is no ``written`` JPEG, "" if it is."""
+    """A sample, and how it came to be.
+
+    Attributes:
+        sample: what goes into the record.
+        how: what was done.
+        reason: why it is no ``written`` JPEG, in a form fit for counting; "" if it is.
+        detail: of a JPEG that could not be progressive, all that is known of why.
+    """
 
     sample: EncodedSample
     how: Literal["written", "passthrough", "encoded"]
     reason: str = ""
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +161,7 @@ def _convert_jpeg(data: bytes, key: str, fields: dict[str, Any], encoding: Encod
     except (UnsupportedImage, CorruptImage, NeedMoreBytes) as error:
         width, height, orientation = _size(data, encoding.limits)
         raw = encode_raw(data, key=key, fields=fields, width=width, height=height, orientation=orientation)
-        return Converted(raw, "passthrough", short_reason(str(error)))
+        return Converted(raw, "passthrough", short_reason(str(error)), str(error))
     if not encoding.keep_trailing:
         sample = replace(sample, trailing=b"")
     return Converted(sample, "written")

@@ -159,6 +159,7 @@ class Engine:
             written=sum(result.how == "written" for result in converted),
             passthrough=_count_by(result.reason for result in converted if result.how == "passthrough"),
             encoded=_count_by(result.reason for result in converted if result.how == "encoded"),
+            stored_jpegs=tuple((result.sample.key, result.detail) for result in converted if result.detail),
             refused=tuple((result.key, result.reason) for result in results if isinstance(result, Refused)),
         )
         self.journal.finish_record(number, outcome)

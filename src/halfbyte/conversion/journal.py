@@ -38,6 +38,7 @@ class Outcome:
         source_bytes: size of the files that became its samples.
         written: JPEGs that are progressive now.
         passthrough, encoded: others, by reason.
+        stored_jpegs: (key, reason) of the JPEGs among the passthrough.
         refused: (key, reason) of the files that are not in it.
     """
 
@@ -47,6 +48,7 @@ class Outcome:
     written: int
     passthrough: Mapping[str, int]
     encoded: Mapping[str, int]
+    stored_jpegs: tuple[tuple[str, str], ...]
     refused: tuple[tuple[str, str], ...]
 
     def to_json(self) -> bytes:
@@ -57,10 +59,9 @@ class Outcome:
     def from_json(cls, text: bytes) -> Outcome:
         body = json.loads(text)
         row = body.pop("row")
-        refused = tuple((key, reason) for key, reason in body.pop("refused"))
-        return cls(
-            row=IndexRow(row["num_samples"], tuple(row["ends"]), row["checksum"]), refused=refused, **body
-        )
+        for name in ("stored_jpegs", "refused"):
+            body[name] = tuple((key, reason) for key, reason in body[name])
+        return cls(row=IndexRow(row["num_samples"], tuple(row["ends"]), row["checksum"]), **body)
 
 
 @dataclass(frozen=True)

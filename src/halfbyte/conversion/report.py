@@ -29,6 +29,7 @@ class ConvertReport:
         found: files seen in the source.
         written: JPEGs that are progressive now, proven equal to their source.
         passthrough: images stored as they were, by reason (for images that are no JPEG, their kind).
+        stored_jpegs: (key, reason) of the JPEGs among them.
         encoded: images made into a JPEG, as was asked, by kind and what was lost beside the quality.
         refused: (key, reason) of files that are not in the data set.
         ignored: entries that are no images by design, by reason: hidden ones, those of operating systems, and
@@ -50,6 +51,7 @@ class ConvertReport:
     found: int
     written: int
     passthrough: Mapping[str, int]
+    stored_jpegs: tuple[tuple[str, str], ...]
     encoded: Mapping[str, int]
     refused: tuple[tuple[str, str], ...]
     ignored: Mapping[str, int]
@@ -108,8 +110,9 @@ def _lasting(report: ConvertReport) -> dict[str, Any]:
         "found": report.found,
         "written_jpeg": report.written,
         "passthrough": dict(report.passthrough),
+        "stored_jpegs": _named(report.stored_jpegs),
         "encoded": dict(report.encoded),
-        "refused": [{"key": key, "reason": reason} for key, reason in report.refused],
+        "refused": _named(report.refused),
         "refused_reasons": report.refused_reasons,
         "ignored": dict(report.ignored),
         "num_samples": report.num_samples,
@@ -125,6 +128,14 @@ def _lasting(report: ConvertReport) -> dict[str, Any]:
     }
 
 
+def _named(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    return [{"key": key, "reason": reason} for key, reason in pairs]
+
+
+def _pairs(named: Iterable[Mapping[str, str]]) -> tuple[tuple[str, str], ...]:
+    return tuple((entry["key"], entry["reason"]) for entry in named)
+
+
 def make_report(sources: Sources, outcomes: Sequence[Outcome], manifest: Manifest) -> ConvertReport:
     """Add up what became of every file."""
     refused = [*sources.refused, *(pair for outcome in outcomes for pair in outcome.refused)]
@@ -132,6 +143,7 @@ def make_report(sources: Sources, outcomes: Sequence[Outcome], manifest: Manifes
         found=sources.num_found,
         written=sum(outcome.written for outcome in outcomes),
         passthrough=_total(outcome.passthrough for outcome in outcomes),
+        stored_jpegs=tuple(sorted(pair for outcome in outcomes for pair in outcome.stored_jpegs)),
         encoded=_total(outcome.encoded for outcome in outcomes),
         refused=tuple(sorted(refused)),
         ignored=sources.ignored,
@@ -171,8 +183,9 @@ def read_report(out: Path, manifest: Manifest) -> ConvertReport:
             found=body["found"],
             written=body["written_jpeg"],
             passthrough=body["passthrough"],
+            stored_jpegs=_pairs(body["stored_jpegs"]),
             encoded=body["encoded"],
-            refused=tuple((entry["key"], entry["reason"]) for entry in body["refused"]),
+            refused=_pairs(body["refused"]),
             ignored=body["ignored"],
             num_samples=manifest.num_samples,
             num_records=manifest.num_records,
