@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from photos import build_dataset
+
+# A shell that starts the tests in the background has them ignore SIGINT, and Python leaves it so.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is no defect.
 settings.register_profile("halfbyte", deadline=None)

@@ -14,6 +14,7 @@ from torchdata.stateful_dataloader import StatefulDataLoader
 
 import halfbyte
 from halfbyte.errors import StateError
+from photos import build_dataset
 
 pytestmark = [
     # Of torchdata, which calls what torch has deprecated.
@@ -225,3 +226,20 @@ def test_state_of_other_data_is_refused(dataset_path: Path) -> None:
 def test_transform_without_crop_is_refused(dataset_path: Path) -> None:
     with pytest.raises(ValueError, match=r"has no crop.*Transform\(RandomResizedCrop"):
         halfbyte.Loader(halfbyte.open(dataset_path), batch_size=8)
+
+
+@pytest.mark.parametrize("sizes", [[], [0], [1], [2], [1, 0, 1]])
+@pytest.mark.parametrize("world_size", [1, 3])
+def test_tiny_data_sets_are_covered(tmp_path: Path, sizes: list[int], world_size: int) -> None:
+    ds = opened(build_dataset(tmp_path / "ds", sizes))
+
+    def batches_of(door: Any, rank: int) -> list[dict[str, Any]]:
+        batches = door(ds, batch_size=4, rank=rank, world_size=world_size)
+        expected = len(batches)
+        given = list(DataLoader(ds, batch_sampler=batches) if door is halfbyte.BatchSampler else batches)
+        assert len(given) == expected
+        return given
+
+    for door in (halfbyte.Loader, halfbyte.IterableDataset, halfbyte.BatchSampler):
+        every = [batch for rank in range(world_size) for batch in batches_of(door, rank)]
+        assert sorted(labels(every)) == list(range(sum(sizes)))

@@ -145,6 +145,9 @@ for _ in range(100):
     process.stdout.readline()
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
+    try:
+        _, errors = process.communicate(timeout=20)
+    finally:
+        process.kill()
     assert errors.strip().endswith("KeyboardInterrupt")
     assert errors.count("Traceback") == 1

@@ -28,7 +28,11 @@ class FailedSample:
 
 
 OnError = Literal["raise", "skip"] | Callable[[FailedSample], None]
-"""``"raise"``; ``"skip"``: leave the sample out and count it; or a function that is told and may raise."""
+"""``"raise"``; ``"skip"``: leave the sample out and count it; or a function that is told and may raise.
+
+The function is called where the failure happens: in a loading thread, or in a DataLoader worker, for which it
+must pickle.
+"""
 
 
 def check_on_error(on_error: OnError) -> OnError:
