@@ -70,7 +70,7 @@ def machine() -> dict[str, Any]:
         "cpu": _cpu_model(),
         "cores": len(os.sched_getaffinity(0)),
         "python": platform.python_version(),
-        "libjpeg": getattr(_native, "LIBJPEG_VERSION", "unknown"),
+        "libjpeg": _native.libjpeg_version(),
         "halfbyte": halfbyte.__version__,
         "commit": commit,
         "packages": {name: version(name) for name in ("torch", "pillow", "simplejpeg", "numpy")},

@@ -8,6 +8,7 @@
 #include "base/limits.hpp"
 #include "bind/errors.hpp"
 #include "bind/module.hpp"
+#include "jpeg/libjpeg.hpp"
 #include "jpeg/markers.hpp"
 #include "jpeg/scan_script.hpp"
 #include "jpeg/split.hpp"
@@ -143,6 +144,8 @@ nb::bytes restore(nb::handle image, nb::handle metadata, nb::handle trailing) {
 
 void add_jpeg(nb::module_& module) {
   add_jpeg_types(module);
+  module.def("libjpeg_version", [] { return jpeg::version(); },
+             "The libjpeg-turbo that this module was built with, for provenance.");
   module.def("inspect_jpeg", inspect, "data"_a, "limits"_a = Limits(),
              nb::sig("def inspect_jpeg(data: typing_extensions.Buffer, limits: Limits = ...) -> JpegInfo"),
              kInspectDoc);

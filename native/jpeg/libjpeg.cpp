@@ -116,6 +116,10 @@ void count_scans(j_common_ptr info) {
 
 }  // namespace
 
+#define HALFBYTE_TEXT_OF(token) #token
+#define HALFBYTE_TEXT(macro) HALFBYTE_TEXT_OF(macro)
+const char* version() { return "libjpeg-turbo " HALFBYTE_TEXT(LIBJPEG_TURBO_VERSION); }
+
 jpeg_error_mgr* install(ErrorManager& manager) {
   std::memset(static_cast<void*>(&manager), 0, sizeof manager);
   jpeg_std_error(&manager.base);

@@ -19,6 +19,9 @@
 
 namespace halfbyte::jpeg {
 
+// "libjpeg-turbo 2.1.5", as of the headers that this was built with.
+const char* version();
+
 // libjpeg's error manager, extended: where to jump, and the first warning (libjpeg goes on after one; we call it damage).
 struct ErrorManager {
   jpeg_error_mgr base;  // first, so that libjpeg's pointer to it is a pointer to this

@@ -180,6 +180,9 @@ class ScanScript:
 
     def __repr__(self) -> str: ...
 
+def libjpeg_version() -> str:
+    """The libjpeg-turbo that this module was built with, for provenance."""
+
 def inspect_jpeg(data: Buffer, limits: Limits = ...) -> JpegInfo:
     """
     Walks the segments of a JPEG (ITU-T T.81, Annex B) without decoding it.

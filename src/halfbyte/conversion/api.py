@@ -231,7 +231,7 @@ def _provenance(fingerprint: Fingerprint) -> dict[str, object]:
     encode_other = fingerprint.settings["encode_other"]
     return {
         "halfbyte": halfbyte.__version__,
-        "libjpeg": getattr(_native, "libjpeg_version", None),
+        "libjpeg": _native.libjpeg_version(),
         "pillow": None if encode_other is None else check_encoder(),
         "fingerprint": fingerprint.identity.hex(),
         **fingerprint.settings,
