@@ -147,15 +147,22 @@ def make_report(sources: Sources, outcomes: Sequence[Outcome], manifest: Manifes
         encoded=_total(outcome.encoded for outcome in outcomes),
         refused=tuple(sorted(refused)),
         ignored=sources.ignored,
-        num_samples=manifest.num_samples,
-        num_records=manifest.num_records,
-        classes=manifest.classes,
-        source_bytes=manifest.source_bytes,
-        levels=tuple(level.name for level in manifest.levels),
-        bytes_at=tuple(manifest.bytes_at(fidelity) for fidelity in range(1, manifest.num_levels + 1)),
-        extras_bytes=manifest.extras_bytes,
-        quality=manifest.quality,
+        **_described(manifest),
     )
+
+
+def _described(manifest: Manifest) -> dict[str, Any]:
+    """What the data set itself says."""
+    return {
+        "num_samples": manifest.num_samples,
+        "num_records": manifest.num_records,
+        "classes": manifest.classes,
+        "source_bytes": manifest.source_bytes,
+        "levels": tuple(level.name for level in manifest.levels),
+        "bytes_at": tuple(manifest.bytes_at(fidelity) for fidelity in range(1, manifest.num_levels + 1)),
+        "extras_bytes": manifest.extras_bytes,
+        "quality": manifest.quality,
+    }
 
 
 def _total(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
@@ -187,14 +194,7 @@ def read_report(out: Path, manifest: Manifest) -> ConvertReport:
             encoded=body["encoded"],
             refused=_pairs(body["refused"]),
             ignored=body["ignored"],
-            num_samples=manifest.num_samples,
-            num_records=manifest.num_records,
-            classes=manifest.classes,
-            source_bytes=manifest.source_bytes,
-            levels=tuple(level.name for level in manifest.levels),
-            bytes_at=tuple(manifest.bytes_at(fidelity) for fidelity in range(1, manifest.num_levels + 1)),
-            extras_bytes=manifest.extras_bytes,
-            quality=manifest.quality,
+            **_described(manifest),
             already_complete=True,
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
