@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "halfbyte"
-ORDER = ["errors", "format", "codecs", "storage", "records", "conversion", "loader", "cli"]
+ORDER = ["errors", "keyed", "format", "codecs", "storage", "records", "conversion", "loader", "cli"]
 # Both are leaves of their own kind: the native module may be used by all, testing by nobody.
 NATIVE, TESTING = "_native", "testing"
 

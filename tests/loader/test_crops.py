@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
+from halfbyte.keyed.hashes import derive_keys, keyed_uniforms
 from halfbyte.loader.crops import CenterCrop, RandomResizedCrop
-from halfbyte.loader.keyed import derive_keys, keyed_uniforms
 
 Boxes = NDArray[np.float64]
 

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from halfbyte.keyed.bijection import Bijection
+from halfbyte.keyed.hashes import Stream, derive_key
+
 __all__ = ["MIN_SAMPLES", "Plan", "make_plan"]
 
 # A record of fewer is a poor draw for a batch, and costs a request for little.
@@ -14,11 +17,6 @@ MIN_SAMPLES = 64
 
 # Far below the format's limit: it keeps the sample table and the work in flight small.
 _MAX_SAMPLES = 1 << 18
-
-# SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): increment and finalizer.
-_GAMMA = np.uint64(0x9E3779B97F4A7C15)
-_MULTIPLIER_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MULTIPLIER_2 = np.uint64(0x94D049BB133111EB)
 
 
 @dataclass(frozen=True)
@@ -69,13 +67,6 @@ def make_plan(sizes: npt.NDArray[np.int64], *, seed: int, record_bytes: int, kee
 
 
 def _shuffle(count: int, seed: int) -> npt.NDArray[np.int64]:
-    """A permutation of [0, count) that is the same for ever: indices sorted by their keyed hash."""
-    key = _mix(np.array([seed], np.uint64) + _GAMMA)
-    hashes = _mix(key + _GAMMA * np.arange(1, count + 1, dtype=np.uint64))
-    return np.argsort(hashes, kind="stable").astype(np.int64)
-
-
-def _mix(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    values = (values ^ (values >> np.uint64(30))) * _MULTIPLIER_1
-    values = (values ^ (values >> np.uint64(27))) * _MULTIPLIER_2
-    return values ^ (values >> np.uint64(31))
+    """A permutation of [0, count) that is the same for ever."""
+    bijection = Bijection(derive_key(seed, Stream.SOURCES), count)
+    return bijection.forward(np.arange(count, dtype=np.int64))

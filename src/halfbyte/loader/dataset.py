@@ -15,11 +15,11 @@ from halfbyte.codecs.pixels import decode_pixels
 from halfbyte.errors import HalfbyteError
 from halfbyte.format.manifest import Level, Quality
 from halfbyte.format.sample_table import CODEC_JPEG
+from halfbyte.keyed.hashes import check_seed
 from halfbyte.loader.counters import Counters
 from halfbyte.loader.decoding import BatchDecoder
 from halfbyte.loader.failures import FailedSample, OnError, check_on_error, report_failure
 from halfbyte.loader.fidelity import Fidelity, describe_fidelity, fidelity_mix
-from halfbyte.loader.keyed import check_seed
 from halfbyte.loader.shared import SharedSettings
 from halfbyte.loader.transforms import Transform
 from halfbyte.records.record_set import RecordSet, StoredSample

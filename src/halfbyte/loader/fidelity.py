@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from halfbyte.errors import FidelityError
-from halfbyte.loader.keyed import Stream, derive_keys, keyed_uniforms
+from halfbyte.keyed.hashes import Stream, derive_keys, keyed_uniforms
 
 __all__ = ["Fidelity", "FidelityMix", "describe_fidelity", "fidelity_mix"]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from halfbyte.loader.bijection import Bijection, permute
-from halfbyte.loader.indices import check_inside, whole_numbers
-from halfbyte.loader.keyed import Stream, check_seed, derive_key, derive_keys
+from halfbyte.keyed.bijection import Bijection, permute
+from halfbyte.keyed.hashes import Stream, check_seed, derive_key, derive_keys
+from halfbyte.keyed.indices import check_inside, whole_numbers
 
 __all__ = ["EpochOrder"]
 

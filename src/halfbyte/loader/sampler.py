@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from halfbyte.keyed.hashes import check_seed
 from halfbyte.loader.cursor import Cursor
 from halfbyte.loader.dataset import Dataset, SampleRequest
-from halfbyte.loader.keyed import check_seed
 
 __all__ = ["BatchSampler"]
 

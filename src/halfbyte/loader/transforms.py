@@ -12,9 +12,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from halfbyte.keyed.hashes import Stream, derive_keys, keyed_uniforms
+from halfbyte.keyed.indices import whole_numbers
 from halfbyte.loader.crops import CenterCrop, RandomResizedCrop, height_width
-from halfbyte.loader.indices import whole_numbers
-from halfbyte.loader.keyed import Stream, derive_keys, keyed_uniforms
 
 __all__ = ["CenterCrop", "Normalize", "RandomResizedCrop", "Transform", "Views", "plan_views"]
 

@@ -9,10 +9,10 @@ from torch.utils.data import IterableDataset as TorchIterableDataset
 from torch.utils.data import get_worker_info
 
 from halfbyte.errors import StateError
+from halfbyte.keyed.hashes import check_seed
 from halfbyte.loader.cursor import Cursor, count_batches
 from halfbyte.loader.dataset import Dataset
 from halfbyte.loader.fidelity import Fidelity, describe_fidelity, fidelity_mix
-from halfbyte.loader.keyed import check_seed
 from halfbyte.loader.order import EpochOrder
 from halfbyte.loader.pipeline import Pipeline
 from halfbyte.loader.progress import State

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from halfbyte.keyed.hashes import check_seed
 from halfbyte.loader.counters import Counters
 from halfbyte.loader.cursor import Cursor
 from halfbyte.loader.dataset import Dataset
 from halfbyte.loader.decoding import Pixels
 from halfbyte.loader.fidelity import Fidelity, describe_fidelity, fidelity_mix
-from halfbyte.loader.keyed import check_seed
 from halfbyte.loader.pipeline import Pipeline
 from halfbyte.loader.torch.batches import (
     DEFAULT_PREFETCH_BYTES,

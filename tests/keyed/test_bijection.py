@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from halfbyte.loader.bijection import Bijection, permute
-from halfbyte.loader.keyed import derive_keys
+from halfbyte.keyed.bijection import Bijection, permute
+from halfbyte.keyed.hashes import derive_keys
 
 
 def test_forward_is_a_permutation_for_every_small_size() -> None:

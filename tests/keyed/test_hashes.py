@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from halfbyte.loader.keyed import Stream, check_seed, derive_key, derive_keys, keyed_uniforms, mix64
+from halfbyte.keyed.hashes import Stream, check_seed, derive_key, derive_keys, keyed_uniforms, mix64
 
 
 def test_mix64_equals_published_splitmix64() -> None:
@@ -43,6 +43,7 @@ def test_streams_are_pinned() -> None:
         "WINDOW": 2,
         "VIEW": 3,
         "FIDELITY": 4,
+        "SOURCES": 5,
     }
 
 

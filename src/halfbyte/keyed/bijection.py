@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from halfbyte.loader.indices import check_inside
-from halfbyte.loader.keyed import mix64
+from halfbyte.keyed.hashes import mix64
+from halfbyte.keyed.indices import check_inside
 
 __all__ = ["Bijection", "permute"]
 

@@ -19,13 +19,14 @@ _SEED_LIMIT = 1 << 64
 class Stream(IntEnum):
     """What a key is for, so that no two uses share random numbers.
 
-    The values are part of the order of every epoch: never renumber them.
+    The values are part of the order of every epoch and data set: never renumber them.
     """
 
     RECORDS = 1
     WINDOW = 2
     VIEW = 3
     FIDELITY = 4
+    SOURCES = 5
 
 
 def mix64(values: NDArray[np.uint64]) -> NDArray[np.uint64]:

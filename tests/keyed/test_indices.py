@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from halfbyte.loader.indices import check_inside, whole_numbers
+from halfbyte.keyed.indices import check_inside, whole_numbers
 
 
 def test_integers_of_any_kind_become_int64() -> None:
