@@ -21,13 +21,13 @@ def missing() -> list[tuple[str, str]]:
     found = []
     if shutil.which("g++") is None:
         found.append(("a C++ compiler", "g++"))
-    if shutil.which("cmake") is None:
-        found.append(("CMake", "cmake"))
-    if not found:
+    else:
         if not compiles("#include <cstdio>\n#include <jpeglib.h>\nint x = LIBJPEG_TURBO_VERSION_NUMBER;"):
             found.append(("libjpeg-turbo's headers", "libjpeg62-turbo-dev"))
         if not compiles("#include <Python.h>"):
             found.append(("Python's headers", "python3-dev"))
+    if shutil.which("cmake") is None:
+        found.append(("CMake", "cmake"))
     try:
         import ensurepip  # noqa: F401
         import venv  # noqa: F401

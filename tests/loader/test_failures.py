@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from torch.utils.data import DataLoader
 
 import halfbyte
 from halfbyte.errors import CorruptRecord, LoaderError
@@ -100,6 +101,14 @@ def test_failing_disk_reaches_the_consumer_named(dataset_path: Path) -> None:
     loader = halfbyte.Loader(halfbyte.open(BrokenStore(dataset_path), transform=VIEW), batch_size=8)
     with pytest.raises(LoaderError, match=r"00001\.pcr: cannot be read \(\[Errno 5\].*check the disk"):
         list(loader)
+
+
+@pytest.mark.parametrize("context", ["fork", "spawn"])
+def test_failure_in_a_worker_arrives_named(damaged: Path, context: str) -> None:
+    it = halfbyte.IterableDataset(halfbyte.open(damaged, transform=VIEW), batch_size=8)
+    workers = DataLoader(it, batch_size=None, num_workers=2, multiprocessing_context=context)
+    with pytest.raises(CorruptRecord, match=r"00000\.pcr: level 3 has checksum"):
+        list(workers)
 
 
 def loader_threads() -> list[threading.Thread]:
