@@ -86,9 +86,12 @@ class Record:
 
 def slice_ranges(header: Header, table: SampleTable, index: int, fidelity: int) -> npt.NDArray[np.int64]:
     """Byte ranges of one sample's slices in levels 1 … ``fidelity``."""
-    bases = np.array([s.offset + s.preamble for s in header.sections[1 : fidelity + 1]], np.int64)
-    starts = bases + table.offsets[index, :fidelity]
-    return np.stack([starts, starts + table.lengths[index, :fidelity]], axis=1)
+    # Called once a sample: filling an array costs a third of stacking two.
+    ranges = np.empty((fidelity, 2), np.int64)
+    ranges[:, 0] = [s.offset + s.preamble for s in header.sections[1 : fidelity + 1]]
+    ranges[:, 0] += table.offsets[index, :fidelity]
+    np.add(ranges[:, 0], table.lengths[index, :fidelity], out=ranges[:, 1])
+    return ranges
 
 
 def parse_record(

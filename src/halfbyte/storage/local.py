@@ -41,7 +41,7 @@ class LocalStore:
         write_atomically(target, parts)
 
     def describe(self, path: str) -> str:
-        return str(self.root / path)
+        return os.path.join(self.root, path)
 
 
 def _pread(descriptor: int, start: int, stop: int) -> bytes:
