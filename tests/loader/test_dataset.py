@@ -132,3 +132,24 @@ def test_repr_tells_what_it_is(dataset_path: Path) -> None:
     text = repr(halfbyte.open(dataset_path, fidelity=5))
     assert "80 samples" in text
     assert "fidelity 5 of 10" in text
+
+
+def test_second_pass_without_an_epoch_warns_once(dataset_path: Path) -> None:
+    view = halfbyte.Transform(halfbyte.RandomResizedCrop(16))
+    ds = halfbyte.open(dataset_path, transform=view)
+    for epoch in range(2):
+        ds.set_epoch(epoch)
+        ds.__getitems__(range(len(ds)))
+    with pytest.warns(UserWarning, match=r"views of epoch 1: .* Call set_epoch\(epoch\) on the data set"):
+        ds[0]
+    ds[0]
+    fixed = halfbyte.open(dataset_path, transform=halfbyte.Transform(halfbyte.CenterCrop(16)))
+    for _ in range(2):
+        fixed.__getitems__(range(len(fixed)))
+
+
+def test_repeats_are_seen_across_workers(dataset_path: Path) -> None:
+    ds = halfbyte.open(dataset_path, transform=halfbyte.Transform(halfbyte.RandomResizedCrop(16)))
+    list(DataLoader(ds, batch_size=8, shuffle=True, num_workers=2))
+    with pytest.warns(UserWarning, match="random crops and flips repeat"):
+        ds.__getitems__(range(16))

@@ -217,6 +217,18 @@ def test_set_epoch_reaches_living_workers(dataset_path: Path) -> None:
         assert same(by_first_label(list(loader)), by_first_label(list(expected)))
 
 
+def test_epoch_iterated_again_warns(dataset_path: Path) -> None:
+    it = halfbyte.IterableDataset(opened(dataset_path), batch_size=8)
+    first = labels(it)
+    with pytest.warns(UserWarning, match=r"epoch 0 is iterated again: .* Call set_epoch\(epoch\)"):
+        assert labels(it) == first
+    it.set_epoch(1)
+    assert labels(it) != first
+    evaluation = halfbyte.open(dataset_path, transform=halfbyte.Transform(halfbyte.CenterCrop(16)))
+    it = halfbyte.IterableDataset(evaluation, batch_size=8, shuffle=False)
+    assert labels(it) == labels(it) == list(range(NUM_SAMPLES))
+
+
 def test_state_of_other_data_is_refused(dataset_path: Path) -> None:
     loader = halfbyte.Loader(opened(dataset_path), batch_size=8)
     with pytest.raises(StateError, match="saved with seed 0, but this loader has seed 1"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
@@ -82,6 +83,7 @@ class Dataset:
         self.limits = limits or _native.Limits()
         self.counters = Counters()
         self.settings = SharedSettings(fidelity_mix(fidelity, self.num_levels))
+        self._warned = False
         records.on_read = self.counters.count_read
 
     def __len__(self) -> int:
@@ -131,6 +133,7 @@ class Dataset:
 
     def __getitem__(self, number: int) -> dict[str, Any]:
         """One sample; errors are raised whatever ``on_error`` says."""
+        self._warn_of_repeats([number])
         sample = self._stored(number)
         image = self._decoder().whole(sample, self._epoch(number))
         return {"image": image, **self.values(sample)}
@@ -138,6 +141,7 @@ class Dataset:
     def __getitems__(self, numbers: Iterable[int]) -> list[dict[str, Any]]:
         """Several samples, decoded together; fewer than asked if ``on_error`` left some out."""
         asked = list(numbers)
+        self._warn_of_repeats(asked)
         samples: list[StoredSample] = []
         for number in asked:
             try:
@@ -202,6 +206,20 @@ class Dataset:
     def _decoder(self) -> BatchDecoder:
         # One native thread: DataLoader workers are processes, and each has its own.
         return self.decoder(threads=1, counters=self.counters)
+
+    def _warn_of_repeats(self, numbers: Sequence[int]) -> None:
+        """Say once that a second pass over the data shows every sample in the same view."""
+        if self._warned or not self.transform.is_random:
+            return
+        plain = sum(not isinstance(number, SampleRequest) for number in numbers)
+        if plain and self.settings.count_in_epoch(plain) > len(self):
+            self._warned = True
+            warnings.warn(
+                "more samples were taken than there are, all in the views of epoch "
+                f"{self.settings.epoch}: random crops and flips repeat. Call set_epoch(epoch) on the data "
+                "set before each epoch, or give the DataLoader a halfbyte.BatchSampler, which needs no call",
+                stacklevel=3,
+            )
 
     def _epoch(self, number: int) -> int:
         return number.epoch if isinstance(number, SampleRequest) else self.settings.epoch

@@ -20,6 +20,7 @@ class SharedSettings:
 
     def __init__(self, mix: FidelityMix, epoch: int = 0) -> None:
         self._epoch = RawArray("q", [epoch])
+        self._asked = RawArray("q", [0])
         self._weights = RawArray("d", mix.weights)
 
     @property
@@ -29,6 +30,15 @@ class SharedSettings:
     @epoch.setter
     def epoch(self, value: int) -> None:
         self._epoch[0] = value
+        self._asked[0] = 0
+
+    def count_in_epoch(self, count: int) -> int:
+        """Add to what was asked for in this epoch (samples, iterations) by all processes; returns the sum.
+
+        Additions at the same moment may be lost: it is good for a warning, not for a count.
+        """
+        self._asked[0] += count
+        return int(self._asked[0])
 
     @property
     def mix(self) -> FidelityMix:
@@ -40,11 +50,11 @@ class SharedSettings:
 
     def __getstate__(self) -> dict[str, Any]:
         if get_spawning_popen() is not None:
-            return {"shared": (self._epoch, self._weights)}
+            return {"shared": (self._epoch, self._weights, self._asked)}
         return {"copied": (self.mix, self.epoch)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if "shared" in state:
-            self._epoch, self._weights = state["shared"]
+            self._epoch, self._weights, self._asked = state["shared"]
         else:
             self.__init__(*state["copied"])  # type: ignore[misc]

@@ -109,6 +109,11 @@ class Transform:
         return 3 if self.color == "rgb" else 1
 
     @property
+    def is_random(self) -> bool:
+        """Whether the view of a sample differs from epoch to epoch."""
+        return isinstance(self.crop, RandomResizedCrop) or 0 < self.flip < 1
+
+    @property
     def output_size(self) -> tuple[int, int] | None:
         """(height, width) of every output in pixels; None if each image keeps its own."""
         return None if self.crop is None else height_width(self.crop.size, "Transform")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -61,6 +62,7 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
         self._prefetch_bytes = prefetch_bytes
         mix = dataset.settings.mix if fidelity is None else fidelity_mix(fidelity, dataset.num_levels)
         self._settings = SharedSettings(mix)
+        self._varies = shuffle or dataset.transform.is_random
         self._cursor = Cursor(
             dataset.records.index.num_samples,
             batch_size=batch_size,
@@ -100,9 +102,15 @@ class IterableDataset(TorchIterableDataset[dict[str, Any]]):
 
     def _begin(self) -> tuple[EpochOrder, Share]:
         """Order and share of this worker for the iteration that begins."""
+        worker = _worker()
         if self._resumed is None:
             self._cursor.begin_epoch(self._settings.epoch)
-        worker = _worker()
+        if self._varies and self._settings.count_in_epoch(1) > (worker[1] if worker else 1):
+            warnings.warn(
+                f"epoch {self._settings.epoch} is iterated again: its order, crops and flips repeat. "
+                "Call set_epoch(epoch) on the IterableDataset before each epoch",
+                stacklevel=3,
+            )
         share = self._cursor.share
         if self._resumed is not None and self._resumed.worker is not None:
             if worker != self._resumed.worker:
