@@ -89,6 +89,7 @@ class _Row:
 
 
 def _rows(records: RecordSet, fidelities: Sequence[int], start: int, stop: int) -> Iterator[_Row]:
+    from halfbyte.codecs.orientation import TURNED
     from halfbyte.format.sample_table import CODEC_NAMES
 
     classes = records.manifest.classes
@@ -98,7 +99,7 @@ def _rows(records: RecordSet, fidelities: Sequence[int], start: int, stop: int) 
         _, table = records.table(record)
         labels = table.fields.column("label").to_pylist() if "label" in table.fields.column_names else None
         keys = table.keys.to_pylist()
-        turned = table.orientation >= 5
+        turned = table.orientation >= TURNED
         for index in range(first, min(len(table), first + stop - number)):
             label = labels[index] if labels else None
             width, height = int(table.width[index]), int(table.height[index])

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfbyte import _native, errors
+from halfbyte.codecs.orientation import TURNED
 from halfbyte.codecs.raw import decode_other
 from halfbyte.codecs.sniff import sniff
 from halfbyte.errors import CorruptImage
@@ -60,7 +61,7 @@ def decode_pixels(
             f"{where}: {width} x {height} pixels, over the limit of {limits.max_pixels} (max_pixels); "
             f"raise it if the image is genuine"
         )
-    turned = orientation >= 5
+    turned = orientation >= TURNED
     upright = (height, width) if turned else (width, height)
     pixels = np.empty((upright[1], upright[0], 1 if gray else 3), np.uint8)
     ranges = np.array([[i, 0, len(part)] for i, part in enumerate(slices)], np.int64)

@@ -19,7 +19,7 @@ from halfbyte.format.sample_table import CODEC_JPEG
 from halfbyte.keyed.hashes import check_seed
 from halfbyte.loader.counters import Counters
 from halfbyte.loader.decoding import BatchDecoder
-from halfbyte.loader.failures import FailedSample, OnError, check_on_error, report_failure
+from halfbyte.loader.failures import FailedSample, OnError, check_on_error, leave_out
 from halfbyte.loader.fidelity import Fidelity, describe_fidelity, fidelity_mix
 from halfbyte.loader.shared import SharedSettings
 from halfbyte.loader.transforms import Transform
@@ -148,8 +148,8 @@ class Dataset:
                 samples.append(self._stored(number))
             except (HalfbyteError, OSError) as error:
                 record, index = self.records.locate(number)
-                report_failure(self.on_error, FailedSample(int(number), record, index, "", error))
-                self.counters.add(errors=1)
+                failed = FailedSample(number % len(self), record, index, "", error)
+                leave_out(failed, self.on_error, self.counters)
         decoder = self._decoder()
         epoch = self._epoch(asked[0]) if asked else 0
         if self.transform.output_size is None:
@@ -194,8 +194,7 @@ class Dataset:
 
     def values(self, sample: StoredSample) -> dict[str, Any]:
         """The asked fields of a sample."""
-        own = {"_key": sample.key, "_number": sample.number}
-        return {name: own[name] if name in own else sample.fields[name] for name in self.fields}
+        return {name: sample.value(name) for name in self.fields}
 
     def decoder(self, *, threads: int, counters: Counters) -> BatchDecoder:
         """A decoder with this data set's settings."""

@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from halfbyte import _native
+from halfbyte.codecs.orientation import TURNED
 from halfbyte.codecs.pixels import decode_error, is_jpeg, jpeg_size
 from halfbyte.codecs.raw import decode_other
 from halfbyte.errors import HalfbyteError
 from halfbyte.format.sample_table import CODEC_RAW
 from halfbyte.loader.counters import Counters
-from halfbyte.loader.failures import FailedSample, OnError, report_failure
+from halfbyte.loader.failures import FailedSample, OnError, leave_out
 from halfbyte.loader.transforms import Transform, Views, plan_views
 from halfbyte.records.record_set import StoredSample
 
@@ -24,8 +25,6 @@ __all__ = ["Allocate", "BatchDecoder", "Pixels"]
 Pixels = npt.NDArray[np.uint8] | npt.NDArray[np.float32]
 Allocate = Callable[[tuple[int, ...], type[np.uint8] | type[np.float32]], Pixels]
 """Makes the array that a batch is decoded into, given its shape and dtype."""
-
-_TURNED = 5  # from this EXIF orientation on, width and height change places
 
 
 @dataclass
@@ -169,10 +168,8 @@ class BatchDecoder:
         }
 
     def _leave_out(self, sample: StoredSample, error: Exception) -> None:
-        report_failure(
-            self.on_error, FailedSample(sample.number, sample.record, sample.index, sample.key, error)
-        )
-        self.counters.add(errors=1)
+        failed = FailedSample(sample.number, sample.record, sample.index, sample.key, error)
+        leave_out(failed, self.on_error, self.counters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,5 +194,5 @@ def _prepare(sample: StoredSample, *, gray: bool, limits: _native.Limits) -> _Pr
     stored = (sample.width, sample.height)
     if sample.codec == CODEC_RAW and 0 in stored:
         stored = jpeg_size(sample.slices[0], limits=limits, where=_where(sample))
-    width, height = reversed(stored) if sample.orientation >= _TURNED else stored
+    width, height = reversed(stored) if sample.orientation >= TURNED else stored
     return _Prepared(width, height, stored)

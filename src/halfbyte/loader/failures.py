@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["FailedSample", "OnError", "check_on_error", "report_failure"]
+from halfbyte.loader.counters import Counters
+
+__all__ = ["FailedSample", "OnError", "check_on_error", "leave_out"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +44,10 @@ def check_on_error(on_error: OnError) -> OnError:
     raise ValueError(f"on_error is {on_error!r}, expected 'raise', 'skip' or a function; pass one of them")
 
 
-def report_failure(on_error: OnError, failed: FailedSample) -> None:
-    """Raise or tell, as asked; returning means that the sample is left out (never replaced by another)."""
+def leave_out(failed: FailedSample, on_error: OnError, counters: Counters) -> None:
+    """Raise or tell, as asked, and count; on return the sample is left out (never replaced by another)."""
     if on_error == "raise":
         raise failed.error
     if callable(on_error):
         on_error(failed)
+    counters.add(errors=1)

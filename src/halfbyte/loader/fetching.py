@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -51,7 +52,7 @@ def plan_fetches(order: EpochOrder, share: Share, steps: Sequence[int]) -> Itera
     run = max(1, _SAMPLES_A_PLAN // share.batch_size)
     for start in range(0, len(steps), run):
         located = [order.locate(share.batch(step)) for step in steps[start : start + run]]
-        every = np.concatenate([records for records, _ in located]) if located else np.zeros(0, np.int64)
+        every = np.concatenate([records for records, _ in located])
         unique, first, counts = np.unique(every, return_index=True, return_counts=True)
         by_use = np.argsort(first)
         yield FetchPlan(located, unique[by_use].tolist(), counts[by_use].tolist())
@@ -162,8 +163,9 @@ class RecordFetcher:
             return False
         slot = self._queue[self._next]
         _, size = self._cost(slot)
-        wanted = any(s.wanted for s in self._queue[self._next :])
-        return wanted or self._held == 0 or self._held + size <= self._budget
+        if self._held == 0 or self._held + size <= self._budget:
+            return True
+        return any(waiting.wanted for waiting in islice(self._queue, self._next, None))
 
     def _cost(self, slot: _Slot) -> tuple[int, int]:
         fidelity = self._fidelity(slot.number)

@@ -13,7 +13,7 @@ from typing import Any
 from halfbyte.errors import HalfbyteError, LoaderError
 from halfbyte.loader.counters import Counters
 from halfbyte.loader.decoding import BatchDecoder, Pixels
-from halfbyte.loader.failures import FailedSample, report_failure
+from halfbyte.loader.failures import FailedSample, leave_out
 from halfbyte.loader.fetching import FetchPlan, RecordFetcher, plan_fetches
 from halfbyte.loader.order import EpochOrder
 from halfbyte.loader.share import Share
@@ -36,11 +36,7 @@ class Batch:
 
     def column(self, name: str) -> list[Any]:
         """Values of a user's field, or of ``_key`` and ``_number``."""
-        if name == "_key":
-            return [s.key for s in self.samples]
-        if name == "_number":
-            return [s.number for s in self.samples]
-        return [s.fields[name] for s in self.samples]
+        return [sample.value(name) for sample in self.samples]
 
 
 @dataclass(frozen=True)
@@ -208,14 +204,12 @@ class _Works:
     def _sample(self, record: int, index: int) -> StoredSample | None:
         fetched = self._fetcher.get(record)
         records = self._options.records
-        error = fetched.damaged.get(index)
-        if error is None and fetched.record is not None:
+        if fetched.record is not None and index not in fetched.damaged:
             return records.stored(record, index, fetched.record.table, fetched.record.slices(index))
         key = fetched.record.table.keys[index].as_py() if fetched.record is not None else ""
         number = int(records.index.starts[record]) + index
-        failure = error or RuntimeError("no record and no reason")
-        report_failure(self._options.decoder.on_error, FailedSample(number, record, index, key, failure))
-        self._options.counters.add(errors=1)
+        failed = FailedSample(number, record, index, key, fetched.damaged[index])
+        leave_out(failed, self._options.decoder.on_error, self._options.counters)
         return None
 
     def _fail(self, error: BaseException) -> None:

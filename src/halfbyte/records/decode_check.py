@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from halfbyte import _native
+from halfbyte.codecs.orientation import TURNED
 from halfbyte.codecs.pixels import decode_error, decode_pixels
 from halfbyte.errors import ImageError
 from halfbyte.format.sample_table import CODEC_RAW
@@ -56,7 +57,7 @@ class DecodeCheck:
         slices = np.stack([np.zeros_like(starts), starts, stops - starts], axis=1)
         sizes = np.stack([table.width[indices], table.height[indices]], axis=1).astype(np.int64)
         orientation = np.ascontiguousarray(table.orientation[indices])
-        upright = np.where(orientation[:, None] >= 5, sizes[:, ::-1], sizes).astype(np.float64)
+        upright = np.where(orientation[:, None] >= TURNED, sizes[:, ::-1], sizes).astype(np.float64)
         found = _native.decode(
             self._pool,
             [record.data],

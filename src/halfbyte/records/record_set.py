@@ -41,6 +41,12 @@ class StoredSample:
     slices: list[memoryview]
     fields: dict[str, Any]
 
+    def value(self, name: str) -> Any:
+        """A user's field, or ``_key`` or ``_number``."""
+        if name == "_key":
+            return self.key
+        return self.number if name == "_number" else self.fields[name]
+
 
 @dataclass
 class RecordSet:
@@ -101,31 +107,14 @@ class RecordSet:
             FidelityError, NeedMoreBytes, CorruptRecord, UnsupportedFormat: as they say.
         """
         fidelity = self.check_fidelity(fidelity)
-        row = self.index.row(record)
-        data = self._read(record, 0, row.ends[-1 if extras else fidelity])
-        parsed = parse_record(
-            data,
-            fidelity=fidelity,
-            where=self.where(record),
-            row=row,
-            dataset_id=self.manifest.dataset_id,
-            extras=extras,
-        )
-        self._check_fields(parsed.table, record)
-        return parsed
+        return self._parse(record, fidelity, extras=extras)
 
     def salvage(self, record: int, fidelity: int) -> tuple[Record, dict[int, Exception]]:
         """A record with a damaged level: all of it, and why which samples must not be used.
 
         Sections are not verified; every sample is, slice by slice. Header and table must be sound.
         """
-        row = self.index.row(record)
-        data = self._read(record, 0, row.ends[fidelity])
-        where = self.where(record)
-        parsed = parse_record(
-            data, fidelity=fidelity, where=where, row=row, dataset_id=self.manifest.dataset_id, verify=False
-        )
-        self._check_fields(parsed.table, record)
+        parsed = self._parse(record, fidelity, verify=False)
         damaged: dict[int, Exception] = {}
         for index in range(len(parsed)):
             try:
@@ -175,6 +164,20 @@ class RecordSet:
             slices=slices,
             fields=table.row(index, where=self.where(record)),
         )
+
+    def _parse(self, record: int, fidelity: int, *, extras: bool = False, verify: bool = True) -> Record:
+        row = self.index.row(record)
+        parsed = parse_record(
+            self._read(record, 0, row.ends[-1 if extras else fidelity]),
+            fidelity=fidelity,
+            where=self.where(record),
+            row=row,
+            dataset_id=self.manifest.dataset_id,
+            verify=verify,
+            extras=extras,
+        )
+        self._check_fields(parsed.table, record)
+        return parsed
 
     def _check_fields(self, table: SampleTable, record: int) -> None:
         got, expected = table.fields.column_names, [f.name for f in self.manifest.fields]
