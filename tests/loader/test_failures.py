@@ -16,9 +16,11 @@ import pytest
 from torch.utils.data import DataLoader
 
 import halfbyte
-from halfbyte.errors import CorruptRecord, LoaderError
+from halfbyte.codecs.raw import encode_raw
+from halfbyte.errors import CorruptImage, CorruptRecord, LoaderError
 from halfbyte.loader.failures import FailedSample
 from halfbyte.records.record_set import open_records
+from photos import jpeg, photo, sample, write_dataset
 
 VIEW = halfbyte.Transform(halfbyte.CenterCrop(16))
 
@@ -160,3 +162,13 @@ for _ in range(100):
         process.kill()
     assert errors.strip().endswith("KeyboardInterrupt")
     assert errors.count("Traceback") == 1
+
+
+def test_skip_holds_without_a_crop_too(tmp_path: Path) -> None:
+    cut = encode_raw(jpeg(photo(1))[:-200], key="cut", fields={"label": 1})
+    path = write_dataset(tmp_path / "ds", [[sample(0), cut, sample(2)]])
+    ds = halfbyte.open(path, on_error="skip")
+    assert [item["label"] for item in ds.__getitems__([0, 1, 2])] == [0, 2]
+    assert ds.counters.errors == 1
+    with pytest.raises(CorruptImage, match="the image is cut short: replace the file"):
+        ds[1]

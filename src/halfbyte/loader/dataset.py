@@ -153,8 +153,10 @@ class Dataset:
         decoder = self._decoder()
         epoch = self._epoch(asked[0]) if asked else 0
         if self.transform.output_size is None:
-            images = [decoder.whole(sample, epoch) for sample in samples]
-            kept = list(range(len(samples)))
+            # Each in an array of its own: their sizes differ.
+            alone = [decoder.batch([sample], epoch) for sample in samples]
+            kept = [i for i, (_, good) in enumerate(alone) if good]
+            images = [pixels[0] for pixels, good in alone if good]
         else:
             pixels, kept = decoder.batch(samples, epoch)
             images = list(pixels)
