@@ -6,7 +6,8 @@
 NB_MODULE(_native, module) {
   // Objects that live as long as the interpreter are no leak worth a message to users.
   nanobind::set_leak_warnings(false);
-  module.doc() = "The native core of halfbyte: JPEG structure, transcoding, decoding, resampling.";
+  module.doc() = "The native core of halfbyte: JPEG structure, transcoding, decoding, resampling; kernels on tensors.";
   halfbyte::bind::add_jpeg(module);
   halfbyte::bind::add_decode(module);
+  halfbyte::bind::add_tensor(module);
 }

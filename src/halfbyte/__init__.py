@@ -16,7 +16,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from halfbyte import errors
+    from halfbyte import activations, errors
     from halfbyte._native import Limits
     from halfbyte.codecs.scan_script import ScanScript
     from halfbyte.conversion import convert
@@ -47,6 +47,7 @@ _HOMES = {
     "ScanScript": "halfbyte.codecs.scan_script",
     "ThrottledStore": "halfbyte.storage.throttled",
     "Transform": "halfbyte.loader.transforms",
+    "activations": "halfbyte.activations",
     "convert": "halfbyte.conversion",
     "errors": "halfbyte.errors",
     "extract": "halfbyte.records.extract",
@@ -69,6 +70,7 @@ __all__ = [
     "ThrottledStore",
     "Transform",
     "__version__",
+    "activations",
     "convert",
     "errors",
     "extract",
@@ -82,7 +84,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'halfbyte' has no attribute {name!r}")
     module = importlib.import_module(_HOMES[name])
-    value = module if name == "errors" else getattr(module, name)
+    value = module if name in ("activations", "errors") else getattr(module, name)
     globals()[name] = value
     return value
 

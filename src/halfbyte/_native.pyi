@@ -1,5 +1,5 @@
 """
-The native core of halfbyte: JPEG structure, transcoding, decoding, resampling.
+The native core of halfbyte: JPEG structure, transcoding, decoding, resampling; kernels on tensors.
 """
 
 from collections.abc import Mapping, Sequence
@@ -352,3 +352,24 @@ def ms_ssim(a: numpy.typing.NDArray[numpy.uint8], b: numpy.typing.NDArray[numpy.
 
     Source: Wang, Simoncelli, Bovik: Multiscale structural similarity for image quality assessment (2003).
     """
+
+def tensor_isas() -> list[str]:
+    """
+    The instruction sets that kernels on tensors can use here, plainest first.
+    """
+
+def tensor_isa() -> str:
+    """The instruction set in use."""
+
+def set_tensor_isa(name: str) -> None:
+    """
+    Use another instruction set, for tests and benchmarks. Results are the same, bit for bit.
+    """
+
+def set_openmp(entry: int) -> None:
+    """
+    Run kernels on the threads of this OpenMP runtime: the address of its GOMP_parallel.
+    """
+
+def pack_positive(x: int, element: int, count: int, bits: int, num_threads: int) -> None:
+    """bits[i] = x[i] > 0."""

@@ -1,0 +1,54 @@
+#include "bind/tensor.hpp"
+
+#include <string>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bind/arrays.hpp"
+#include "bind/module.hpp"
+#include "tensor/isa.hpp"
+#include "tensor/parallel.hpp"
+
+namespace nb = nanobind;
+
+namespace halfbyte::bind {
+
+tensor::Element element_of(int code) {
+  if (code < 0 || code > 2) refuse("element type is " + std::to_string(code) + ", expected 0 to 2");
+  return static_cast<tensor::Element>(code);
+}
+
+namespace {
+
+std::vector<std::string> isas() {
+  std::vector<std::string> names;
+  for (const tensor::Isa isa : tensor::available_isas()) names.emplace_back(name_of(isa));
+  return names;
+}
+
+void choose_isa(const std::string& name) {
+  for (const tensor::Isa isa : tensor::available_isas()) {
+    if (name_of(isa) == name) return tensor::set_isa(isa);
+  }
+  refuse("instruction set " + name + " is not among tensor_isas()");
+}
+
+}  // namespace
+
+void add_tensor(nb::module_& module) {
+  module.def("tensor_isas", &isas, "The instruction sets that kernels on tensors can use here, plainest first.");
+  module.def("tensor_isa", [] { return std::string(name_of(tensor::current_isa())); }, "The instruction set in use.");
+  module.def("set_tensor_isa", &choose_isa, nb::arg("name"),
+             "Use another instruction set, for tests and benchmarks. Results are the same, bit for bit.");
+  module.def("set_openmp", [](std::uintptr_t entry) { tensor::set_openmp(reinterpret_cast<tensor::OpenMp>(entry)); },
+             nb::arg("entry"), "Run kernels on the threads of this OpenMP runtime: the address of its GOMP_parallel.");
+  add_tensor_masks(module);
+  add_tensor_sfpr(module);
+  add_tensor_jpeg_act(module);
+  add_tensor_groups(module);
+}
+
+}  // namespace halfbyte::bind

@@ -1,0 +1,1 @@
+"""Codecs of saved tensors: frozen values with `encode` and `decode`."""

@@ -1,0 +1,1 @@
+"""The engine: hooks on what autograd saves, and one encoding for every tensor."""

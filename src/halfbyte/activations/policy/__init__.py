@@ -1,0 +1,3 @@
+"""Policies: which codec for which saved tensor. Pure functions of a description; they see no model and no
+bytes.
+"""
