@@ -1,7 +1,9 @@
 #include <cstdint>
+#include <string>
 
 #include <nanobind/nanobind.h>
 
+#include "bind/arrays.hpp"
 #include "bind/module.hpp"
 #include "bind/tensor.hpp"
 #include "tensor/masks.hpp"
@@ -11,10 +13,45 @@ namespace nb = nanobind;
 namespace halfbyte::bind {
 namespace {
 
+void check_width(std::size_t width) {
+  if (width != 1 && width != 2 && width != 4) {
+    refuse("elements of " + std::to_string(width) + " bytes, expected 1, 2 or 4");
+  }
+}
+
+void check_mask(std::size_t bytes, std::size_t count) {
+  const std::size_t expected = tensor::mask_bytes(count);
+  if (bytes == expected) return;
+  refuse("packed bytes are damaged: a mask of " + std::to_string(bytes) + " bytes, expected " +
+         std::to_string(expected) + " for " + std::to_string(count) + " elements");
+}
+
 void pack_positive(std::uintptr_t x, int element, std::size_t count, std::uintptr_t bits, int num_threads) {
   const tensor::Element type = element_of(element);
   const nb::gil_scoped_release release;
   tensor::pack_positive(pointer<const void>(x), type, count, pointer<std::uint8_t>(bits), num_threads);
+}
+
+void pack_nonzero(std::uintptr_t x, std::size_t width, std::size_t count, std::uintptr_t bits, int num_threads) {
+  check_width(width);
+  const nb::gil_scoped_release release;
+  tensor::pack_nonzero(pointer<const void>(x), width, count, pointer<std::uint8_t>(bits), num_threads);
+}
+
+void unpack_bits(std::uintptr_t bits, std::size_t bytes, std::size_t count, std::uint32_t pattern, std::size_t width,
+                 std::uintptr_t out, int num_threads) {
+  check_width(width);
+  check_mask(bytes, count);
+  const nb::gil_scoped_release release;
+  tensor::unpack_bits(pointer<const std::uint8_t>(bits), count, pattern, width, pointer<void>(out), num_threads);
+}
+
+void apply_mask(std::uintptr_t bits, std::size_t bytes, std::size_t count, std::size_t width, std::uintptr_t x,
+                int num_threads) {
+  if (width != 2 && width != 4) refuse("elements of " + std::to_string(width) + " bytes, expected 2 or 4");
+  check_mask(bytes, count);
+  const nb::gil_scoped_release release;
+  tensor::apply_mask(pointer<const std::uint8_t>(bits), count, width, pointer<void>(x), num_threads);
 }
 
 }  // namespace
@@ -22,6 +59,12 @@ void pack_positive(std::uintptr_t x, int element, std::size_t count, std::uintpt
 void add_tensor_masks(nb::module_& module) {
   module.def("pack_positive", &pack_positive, nb::arg("x"), nb::arg("element"), nb::arg("count"), nb::arg("bits"),
              nb::arg("num_threads"), "bits[i] = x[i] > 0.");
+  module.def("pack_nonzero", &pack_nonzero, nb::arg("x"), nb::arg("width"), nb::arg("count"), nb::arg("bits"),
+             nb::arg("num_threads"), "bits[i] = any bit of x[i] is set; elements of `width` bytes.");
+  module.def("unpack_bits", &unpack_bits, nb::arg("bits"), nb::arg("bytes"), nb::arg("count"), nb::arg("pattern"),
+             nb::arg("width"), nb::arg("out"), nb::arg("num_threads"), "out[i] = bits[i] ? pattern : 0.");
+  module.def("apply_mask", &apply_mask, nb::arg("bits"), nb::arg("bytes"), nb::arg("count"), nb::arg("width"),
+             nb::arg("x"), nb::arg("num_threads"), "x[i] = bits[i] ? x[i] : 0.");
 }
 
 }  // namespace halfbyte::bind

@@ -9,14 +9,73 @@ namespace {
 
 constexpr std::size_t kPiece = 1 << 16;  // elements; a multiple of 64, so that pieces share no byte of a mask
 
-}  // namespace
-
-void pack_positive(const void* x, Element, std::size_t count, std::uint8_t* bits, int num_threads) {
-  const MaskKernels& kernels = mask_kernels();
+// work(first, count) for every piece.
+template <class Work>
+void for_pieces(std::size_t count, int num_threads, const Work& work) {
   parallel_for(num_threads, (count + kPiece - 1) / kPiece, [&](std::size_t piece) {
     const std::size_t first = piece * kPiece;
-    kernels.positive_float32(static_cast<const float*>(x) + first, std::min(kPiece, count - first), bits + first / 8);
+    work(first, std::min(kPiece, count - first));
   });
+}
+
+template <class T>
+void pack(void (*kernel)(const T*, std::size_t, std::uint8_t*), const void* x, std::size_t count, std::uint8_t* bits,
+          int num_threads) {
+  for_pieces(count, num_threads, [&](std::size_t first, std::size_t length) {
+    kernel(static_cast<const T*>(x) + first, length, bits + first / 8);
+  });
+}
+
+template <class T>
+void unpack(void (*kernel)(const std::uint8_t*, std::size_t, T, T*), const std::uint8_t* bits, std::size_t count,
+            std::uint32_t pattern, void* out, int num_threads) {
+  for_pieces(count, num_threads, [&](std::size_t first, std::size_t length) {
+    kernel(bits + first / 8, length, static_cast<T>(pattern), static_cast<T*>(out) + first);
+  });
+}
+
+template <class T>
+void apply(void (*kernel)(const std::uint8_t*, std::size_t, T*), const std::uint8_t* bits, std::size_t count, void* x,
+           int num_threads) {
+  for_pieces(count, num_threads, [&](std::size_t first, std::size_t length) {
+    kernel(bits + first / 8, length, static_cast<T*>(x) + first);
+  });
+}
+
+}  // namespace
+
+void pack_positive(const void* x, Element element, std::size_t count, std::uint8_t* bits, int num_threads) {
+  const MaskKernels& kernels = mask_kernels();
+  switch (element) {
+    case Element::float32: return pack(kernels.positive_float32, x, count, bits, num_threads);
+    case Element::bfloat16: return pack(kernels.positive_bfloat16, x, count, bits, num_threads);
+    case Element::float16: return pack(kernels.positive_float16, x, count, bits, num_threads);
+  }
+}
+
+void pack_nonzero(const void* x, std::size_t width, std::size_t count, std::uint8_t* bits, int num_threads) {
+  const MaskKernels& kernels = mask_kernels();
+  switch (width) {
+    case 1: return pack(kernels.nonzero_8, x, count, bits, num_threads);
+    case 2: return pack(kernels.nonzero_16, x, count, bits, num_threads);
+    default: return pack(kernels.nonzero_32, x, count, bits, num_threads);
+  }
+}
+
+void unpack_bits(const std::uint8_t* bits, std::size_t count, std::uint32_t pattern, std::size_t width, void* out,
+                 int num_threads) {
+  const MaskKernels& kernels = mask_kernels();
+  switch (width) {
+    case 1: return unpack(kernels.unpack_8, bits, count, pattern, out, num_threads);
+    case 2: return unpack(kernels.unpack_16, bits, count, pattern, out, num_threads);
+    default: return unpack(kernels.unpack_32, bits, count, pattern, out, num_threads);
+  }
+}
+
+void apply_mask(const std::uint8_t* bits, std::size_t count, std::size_t width, void* x, int num_threads) {
+  const MaskKernels& kernels = mask_kernels();
+  if (width == 2) return apply(kernels.apply_16, bits, count, x, num_threads);
+  apply(kernels.apply_32, bits, count, x, num_threads);
 }
 
 }  // namespace halfbyte::tensor

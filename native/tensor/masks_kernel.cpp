@@ -1,28 +1,67 @@
 #include "tensor/masks.hpp"
 
-#if defined(__AVX512F__)
-#include <immintrin.h>
-#endif
+#include "tensor/masks_blocks.hpp"
 
 namespace halfbyte::tensor::HALFBYTE_ISA {
 namespace {
 
-void positive_float32(const float* x, std::size_t count, std::uint8_t* bits) {
+// Blocks are whole words of the mask. The last block is worked on in memory of its own, filled up with zeros.
+
+template <class T, std::uint64_t (*bits_of_block)(const T*)>
+void pack(const T* x, std::size_t count, std::uint8_t* bits) {
   std::size_t i = 0;
-#if defined(__AVX512F__)
-  for (; i + 16 <= count; i += 16) {
-    const __mmask16 mask = _mm512_cmp_ps_mask(_mm512_loadu_ps(x + i), _mm512_setzero_ps(), _CMP_GT_OQ);
-    std::memcpy(bits + i / 8, &mask, 2);
+  for (; i + kBlock <= count; i += kBlock) {
+    const std::uint64_t block = bits_of_block(x + i);
+    std::memcpy(bits + i / 8, &block, sizeof block);
   }
-#endif
-  for (; i < count; ++i) {
-    if (i % 8 == 0) bits[i / 8] = 0;
-    bits[i / 8] = static_cast<std::uint8_t>(bits[i / 8] | (x[i] > 0 ? 1 << (i % 8) : 0));
-  }
+  if (i == count) return;
+  T rest[kBlock] = {};
+  std::memcpy(rest, x + i, (count - i) * sizeof(T));
+  const std::uint64_t block = bits_of_block(rest);
+  std::memcpy(bits + i / 8, &block, mask_bytes(count - i));
+}
+
+std::uint64_t part_of_word(const std::uint8_t* bits, std::size_t count) {
+  std::uint64_t block = 0;
+  std::memcpy(&block, bits, mask_bytes(count));
+  return block;
+}
+
+template <class T>
+void unpack(const std::uint8_t* bits, std::size_t count, T pattern, T* out) {
+  std::size_t i = 0;
+  for (; i + kBlock <= count; i += kBlock) spread(part_of_word(bits + i / 8, kBlock), pattern, out + i);
+  if (i == count) return;
+  T rest[kBlock];
+  spread(part_of_word(bits + i / 8, count - i), pattern, rest);
+  std::memcpy(out + i, rest, (count - i) * sizeof(T));
+}
+
+template <class T>
+void apply(const std::uint8_t* bits, std::size_t count, T* x) {
+  std::size_t i = 0;
+  for (; i + kBlock <= count; i += kBlock) keep(part_of_word(bits + i / 8, kBlock), x + i);
+  if (i == count) return;
+  T rest[kBlock] = {};
+  std::memcpy(rest, x + i, (count - i) * sizeof(T));
+  keep(part_of_word(bits + i / 8, count - i), rest);
+  std::memcpy(x + i, rest, (count - i) * sizeof(T));
 }
 
 }  // namespace
 
-const MaskKernels mask_kernels = {.positive_float32 = positive_float32};
+const MaskKernels mask_kernels = {
+    .positive_float32 = pack<float, positive>,
+    .positive_bfloat16 = pack<BFloat16, positive>,
+    .positive_float16 = pack<Float16, positive>,
+    .nonzero_8 = pack<std::uint8_t, nonzero>,
+    .nonzero_16 = pack<std::uint16_t, nonzero>,
+    .nonzero_32 = pack<std::uint32_t, nonzero>,
+    .unpack_8 = unpack<std::uint8_t>,
+    .unpack_16 = unpack<std::uint16_t>,
+    .unpack_32 = unpack<std::uint32_t>,
+    .apply_16 = apply<std::uint16_t>,
+    .apply_32 = apply<std::uint32_t>,
+};
 
 }  // namespace halfbyte::tensor::HALFBYTE_ISA

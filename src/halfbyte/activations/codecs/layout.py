@@ -56,10 +56,11 @@ class Layout:
     def flat(self, x: Tensor) -> Tensor:
         """The stored elements of `x` in memory order, shape (numel,): a view where there are no gaps."""
         if self.dense:
-            return x.as_strided((self.numel,), (1,))
+            flat = x.as_strided((self.numel,), (1,))
+            return flat.resolve_neg() if flat.is_neg() else flat
         index = tuple(slice(None) if d in self.order else 0 for d in range(len(self.size)))
         kept = [d for d in range(len(self.size)) if d in self.order]
-        return x[index].permute([kept.index(d) for d in self.order]).reshape(-1)
+        return x[index].permute([kept.index(d) for d in self.order]).flatten().contiguous()
 
     def empty(self, dtype: torch.dtype | None = None) -> Tensor:
         """An uninitialized tensor of shape (numel,) on the device, of the tensor's type unless told
@@ -76,8 +77,13 @@ class Layout:
     def around(self, dim: int) -> tuple[int, int, int]:
         """`(outer, length, inner)`: the elements in memory order as a contiguous array of this shape, whose
         middle axis is dimension `dim`. So (N, C, H, W) around 1 is (N, C, H·W), and with channels_last
-        (N·H·W, C, 1).
+        (N·H·W, C, 1). An expanded dimension is stored once: its length is 1.
+
+        Raises:
+            IndexError: the tensor has no such dimension.
         """
+        if not -len(self.size) <= dim < len(self.size):
+            raise IndexError(f"dimension {dim} of a tensor of {len(self.size)} dimensions")
         dim %= len(self.size)
         if dim not in self.order:
             return self.numel, 1, 1
