@@ -1,12 +1,18 @@
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 
 #include "bind/arrays.hpp"
 #include "bind/module.hpp"
 #include "bind/tensor.hpp"
+#include "tensor/indices.hpp"
 #include "tensor/masks.hpp"
+#include "tensor/two_values.hpp"
 
 namespace nb = nanobind;
 
@@ -17,6 +23,10 @@ void check_width(std::size_t width) {
   if (width != 1 && width != 2 && width != 4) {
     refuse("elements of " + std::to_string(width) + " bytes, expected 1, 2 or 4");
   }
+}
+
+void check_float_width(std::size_t width) {
+  if (width != 2 && width != 4) refuse("elements of " + std::to_string(width) + " bytes, expected 2 or 4");
 }
 
 void check_mask(std::size_t bytes, std::size_t count) {
@@ -48,10 +58,37 @@ void unpack_bits(std::uintptr_t bits, std::size_t bytes, std::size_t count, std:
 
 void apply_mask(std::uintptr_t bits, std::size_t bytes, std::size_t count, std::size_t width, std::uintptr_t x,
                 int num_threads) {
-  if (width != 2 && width != 4) refuse("elements of " + std::to_string(width) + " bytes, expected 2 or 4");
+  check_float_width(width);
   check_mask(bytes, count);
   const nb::gil_scoped_release release;
   tensor::apply_mask(pointer<const std::uint8_t>(bits), count, width, pointer<void>(x), num_threads);
+}
+
+std::optional<std::uint32_t> pack_two_values(std::uintptr_t x, std::size_t width, std::size_t count,
+                                             std::uintptr_t bits, int num_threads) {
+  check_float_width(width);
+  const nb::gil_scoped_release release;
+  return tensor::pack_two_values(pointer<const void>(x), width, count, pointer<std::uint8_t>(bits), num_threads);
+}
+
+tensor::Integer integer_of(int code) {
+  if (code < 0 || code > 3) refuse("integer type is " + std::to_string(code) + ", expected 0 to 3");
+  return static_cast<tensor::Integer>(code);
+}
+
+std::pair<std::int64_t, std::int64_t> integer_range(std::uintptr_t x, int type, std::size_t count, int num_threads) {
+  const tensor::Integer integer = integer_of(type);
+  if (count == 0) refuse("no elements, and so no range");
+  const nb::gil_scoped_release release;
+  const tensor::Range range = tensor::range_of(pointer<const void>(x), integer, count, num_threads);
+  return {range.least, range.greatest};
+}
+
+void convert_integers(std::uintptr_t x, int from, std::size_t count, std::uintptr_t out, int to, int num_threads) {
+  const tensor::Integer source = integer_of(from);
+  const tensor::Integer target = integer_of(to);
+  const nb::gil_scoped_release release;
+  tensor::convert_integers(pointer<const void>(x), source, count, pointer<void>(out), target, num_threads);
 }
 
 }  // namespace
@@ -65,6 +102,13 @@ void add_tensor_masks(nb::module_& module) {
              nb::arg("width"), nb::arg("out"), nb::arg("num_threads"), "out[i] = bits[i] ? pattern : 0.");
   module.def("apply_mask", &apply_mask, nb::arg("bits"), nb::arg("bytes"), nb::arg("count"), nb::arg("width"),
              nb::arg("x"), nb::arg("num_threads"), "x[i] = bits[i] ? x[i] : 0.");
+  module.def("pack_two_values", &pack_two_values, nb::arg("x"), nb::arg("width"), nb::arg("count"), nb::arg("bits"),
+             nb::arg("num_threads"),
+             "The bits of the one value that is not 0, or None when there are more; bits[i] = x[i] is not 0.");
+  module.def("integer_range", &integer_range, nb::arg("x"), nb::arg("type"), nb::arg("count"), nb::arg("num_threads"),
+             "The least and the greatest element; types are 0 uint8, 1 int16, 2 int32, 3 int64.");
+  module.def("convert_integers", &convert_integers, nb::arg("x"), nb::arg("from_type"), nb::arg("count"),
+             nb::arg("out"), nb::arg("to_type"), nb::arg("num_threads"), "out[i] = x[i].");
 }
 
 }  // namespace halfbyte::bind

@@ -1,22 +1,9 @@
 #include "tensor/masks.hpp"
 
-#include <algorithm>
-
-#include "tensor/parallel.hpp"
+#include "tensor/pieces.hpp"
 
 namespace halfbyte::tensor {
 namespace {
-
-constexpr std::size_t kPiece = 1 << 16;  // elements; a multiple of 64, so that pieces share no byte of a mask
-
-// work(first, count) for every piece.
-template <class Work>
-void for_pieces(std::size_t count, int num_threads, const Work& work) {
-  parallel_for(num_threads, (count + kPiece - 1) / kPiece, [&](std::size_t piece) {
-    const std::size_t first = piece * kPiece;
-    work(first, std::min(kPiece, count - first));
-  });
-}
 
 template <class T>
 void pack(void (*kernel)(const T*, std::size_t, std::uint8_t*), const void* x, std::size_t count, std::uint8_t* bits,

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-__all__ = ["pack", "unpack"]
+__all__ = ["other_value", "pack", "unpack"]
 
 
 def pack(holds: Tensor) -> Tensor:
@@ -41,3 +41,20 @@ def unpack(bits: Tensor, count: int) -> Tensor:
 
 def _places(device: torch.device) -> Tensor:
     return torch.arange(8, dtype=torch.uint8, device=device)
+
+
+def other_value(flat: Tensor) -> int | None:
+    """The bits of the one value that is not +0: 0 when there is none, None when there are several.
+
+    Args:
+        flat: any type of 2 or 4 bytes, shape (n,).
+    """
+    if flat.numel() == 0:
+        return 0
+    width = flat.element_size()
+    patterns = flat.view({2: torch.int16, 4: torch.int32}[width])
+    least, greatest = (int(bound) for bound in patterns.aminmax())
+    value = least or greatest
+    if not bool(((patterns == 0) | (patterns == value)).all()):
+        return None
+    return value % (1 << 8 * width)
