@@ -10,7 +10,7 @@ from halfbyte.activations.codecs.kernels import ELEMENTS, num_threads, runs_nati
 from halfbyte.activations.codecs.layout import Layout
 from halfbyte.activations.codecs.reference import channels as reference
 
-__all__ = ["around_channels", "channel_ranges"]
+__all__ = ["around_channels", "channel_ranges", "keep_channels", "put_channels_back"]
 
 
 def around_channels(layout: Layout, channel: int | None) -> tuple[int, int, int]:
@@ -52,3 +52,36 @@ def channel_ranges(flat: Tensor, shape: tuple[int, int, int]) -> tuple[Tensor, b
         flat.data_ptr(), ELEMENTS[flat.dtype], *shape, max_abs.data_ptr(), num_threads()
     )
     return max_abs, nonneg
+
+
+def keep_channels(flat: Tensor, shape: tuple[int, int, int], chosen: Tensor) -> tuple[Tensor, Tensor]:
+    """Some channels as they are. Waits for the device.
+
+    Args:
+        flat: elements in memory order.
+        shape: `(outer, channels, inner)` of them.
+        chosen: bool (channels,).
+
+    Returns:
+        Which channels, int32 (k,); their elements, (outer, k, inner).
+    """
+    channels = chosen.nonzero().view(-1)
+    return channels.to(torch.int32), flat.view(shape).index_select(1, channels)
+
+
+def put_channels_back(flat: Tensor, shape: tuple[int, int, int], channels: Tensor, elements: Tensor) -> None:
+    """Overwrite, in `flat`, the channels that `keep_channels` kept.
+
+    Raises:
+        ValueError: it did not keep these.
+    """
+    outer, count, inner = shape
+    expected = (outer, channels.numel(), inner)
+    if elements.shape != expected or elements.dtype != flat.dtype:
+        found = f"{tuple(elements.shape)} of {elements.dtype}, expected {expected} of {flat.dtype}"
+        raise ValueError(f"packed bytes are damaged: exact channels: {found}")
+    if channels.dtype != torch.int32 or not bool(((channels >= 0) & (channels < count)).all()):
+        raise ValueError(
+            f"packed bytes are damaged: exact channels are not int32 numbers from 0 to {count - 1}"
+        )
+    flat.view(shape).index_copy_(1, channels.long(), elements)
