@@ -64,6 +64,14 @@ def test_by_codec_is_biggest_first(ledger: Ledger) -> None:
     assert lines_with(ledger.report(by="codec"), "JpegAct")[0][1:3] == ["2", "8x64x64x64"]
 
 
+def test_by_tensor_lists_all(ledger: Ledger) -> None:
+    report = ledger.report(by="tensor")
+    assert [row[0] for row in lines_with(report, " ms")][:3] == ["stem.bn", "body.bn", "stem.relu"]
+    assert lines_with(report, "stem.relu")[0][1:3] == ["Relu.result, Convolution.input", "Sfpr(8 bits, zvc)"]
+    assert lines_with(report, "kept exact: read by a loss")[0][:2] == ["(outside of modules)", "(not known)"]
+    assert lines_with(report, "(outside of modules)", "held by others")
+
+
 def test_different_shapes_are_called_various(ledger: Ledger) -> None:
     row = ledger.row("stem.bn", NORM, "JpegAct(optL)", dtype=torch.float32, size=(4, 64, 64, 64))
     ledger.pack(row, 4 * MIB, MIB, 0.0)
@@ -115,7 +123,7 @@ def test_an_empty_ledger_has_a_report() -> None:
 
 def test_an_unknown_grouping_is_refused() -> None:
     with pytest.raises(
-        ValueError, match=r"report\(by='layer'\): expected one of 'savers', 'module', 'codec'"
+        ValueError, match=r"report\(by='layer'\): expected one of 'savers', 'module', 'codec', 'tensor'"
     ):
         Ledger().report(by="layer")  # type: ignore[arg-type]
 

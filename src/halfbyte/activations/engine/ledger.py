@@ -7,13 +7,16 @@ from base64 import b64encode
 from math import isnan
 from pathlib import Path
 from threading import RLock
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from halfbyte.activations.engine.row import ACTIVATIONS, Kind, Row, Sums
 from halfbyte.activations.engine.units import format_ratio, format_size
 from halfbyte.activations.policy.saved_tensor import Saver
+
+if TYPE_CHECKING:
+    from halfbyte.activations.engine.report import By
 
 __all__ = ["Ledger"]
 
@@ -171,11 +174,15 @@ class Ledger:
         """`to_dict` as a JSON document."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
-    def report(self, by: Literal["savers", "module", "codec"] = "savers") -> str:
+    def report(self, by: By = "savers") -> str:
         """A table of what was packed and the totals, as plain text.
 
         Args:
-            by: what a line of the table is: who saved the tensors, the module, or the codec.
+            by: what a line of the table stands for: tensors that the same nodes saved, a module, a codec, or
+                "tensor" for each of them apart, those that were kept as they are included.
+
+        Raises:
+            ValueError: `by` is none of the four.
         """
         from halfbyte.activations.engine.report import draw_report
 

@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from halfbyte.activations.engine.layers import OUTSIDE, label_of
 from halfbyte.activations.engine.row import ACTIVATIONS, Kind, Row, Sums, ratio_of
 from halfbyte.activations.engine.units import format_ratio, format_share, format_size
 
 if TYPE_CHECKING:
     from halfbyte.activations.engine.ledger import Ledger
 
-__all__ = ["draw_report", "format_baselines"]
+__all__ = ["By", "draw_report", "format_baselines"]
+
+By = Literal["savers", "module", "codec", "tensor"]
 
 # Wide enough that rich folds cells only where a column says so.
 _WIDTH = 400
 _WIDEST_CELL = 44
 
-_GROUPS: dict[str, tuple[str, Callable[[Row], tuple[Hashable, ...]]]] = {
-    "savers": ("saved by", lambda row: (row.savers, row.codec)),
-    "module": ("module", lambda row: (row.path,)),
-    "codec": ("codec", lambda row: (row.codec,)),
+_CELLS: dict[str, Callable[[Row], str]] = {
+    "module": lambda row: row.path or OUTSIDE,
+    "saved by": lambda row: ", ".join(map(str, row.savers)) or "(not known)",
+    "codec": lambda row: row.codec if row.kind == "packed" else f"{label_of(row)}: {row.why}".rstrip(": "),
+}
+# For each `by`: the columns that tell its lines apart, and those that say what each line is.
+_LINES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "savers": (("saved by", "codec"), ("saved by", "codec")),
+    "module": (("module",), ("module", "codec")),
+    "codec": (("codec",), ("codec",)),
+    "tensor": (("module", "saved by", "codec"), ("module", "saved by", "codec")),
 }
 _KINDS: dict[Kind, str] = {
     "packed": "packed otherwise",
@@ -40,45 +50,37 @@ _EXPLAINED: dict[Kind, str] = {
 }
 
 
-def draw_report(ledger: Ledger, by: Literal["savers", "module", "codec"] = "savers") -> str:
-    """The table of packed tensors, modules in order and all else biggest first, and below it the totals and
-    what was not packed.
+def draw_report(ledger: Ledger, by: By = "savers") -> str:
+    """The table, and below it the totals and what was not packed.
 
     Raises:
-        ValueError: `by` is none of the three.
+        ValueError: `by` is none of the four.
     """
-    if by not in _GROUPS:
-        raise ValueError(f"report(by={by!r}): expected one of {', '.join(map(repr, _GROUPS))}")
+    if by not in _LINES:
+        raise ValueError(f"report(by={by!r}): expected one of {', '.join(map(repr, _LINES))}")
     steps = max(ledger.steps, 1)
     heading = f"Saved for backward, for one of {ledger.steps} steps" if steps > 1 else "Saved for backward"
     table = _render(_table(ledger, by, steps))
     return "\n".join([heading, "", *table, "", *_totals(ledger, steps)])
 
 
-def _table(ledger: Ledger, by: str, steps: int) -> Table:
-    label, key = _GROUPS[by]
-    groups: dict[tuple[Hashable, ...], list[Row]] = {}
-    for row in ledger.rows("packed"):
-        groups.setdefault(key(row), []).append(row)
+def _table(ledger: Ledger, by: By, steps: int) -> Table:
+    keys, labels = _LINES[by]
+    lines: dict[tuple[str, ...], list[Row]] = {}
+    for row in ledger.rows(*(ACTIVATIONS if by == "tensor" else ("packed",))):
+        lines.setdefault(tuple(_CELLS[key](row) for key in keys), []).append(row)
+    ordered = list(lines.values())
+    if by in ("savers", "codec"):  # modules and tensors stay in the order in which they ran
+        ordered.sort(key=lambda rows: -sum(row.before for row in rows))
     table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
-    table.add_column(label, max_width=_WIDEST_CELL, overflow="fold")
-    if by != "codec":
-        table.add_column("codec", max_width=_WIDEST_CELL, overflow="fold")
+    for label in labels:
+        table.add_column(label, max_width=_WIDEST_CELL, overflow="fold")
     for header in ("tensors", "shape", "before", "after", "ratio", "error", "worst", "pack", "unpack"):
         table.add_column(header, justify="right", no_wrap=True)
-    ordered = list(groups.values())
-    if by != "module":
-        ordered.sort(key=lambda rows: -sum(row.before for row in rows))
     for rows in ordered:
-        codecs = [] if by == "codec" else [_listed(row.codec for row in rows)]
-        table.add_row(_label(rows[0], by), *codecs, *_numbers(rows, steps))
+        names = [", ".join(dict.fromkeys(map(_CELLS[label], rows))) for label in labels]
+        table.add_row(*names, *_numbers(rows, steps))
     return table
-
-
-def _label(row: Row, by: str) -> str:
-    if by == "savers":
-        return _listed(str(saver) for saver in row.savers) or "(not known)"
-    return (row.path or "(outside of modules)") if by == "module" else row.codec
 
 
 def _numbers(rows: list[Row], steps: int) -> list[str]:
@@ -100,10 +102,6 @@ def _shape(rows: list[Row]) -> str:
     sizes = {row.size for row in rows}
     size = sizes.pop()
     return "various" if sizes or size is None else "x".join(map(str, size)) or "scalar"
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(dict.fromkeys(names))
 
 
 def _render(table: Table) -> list[str]:
