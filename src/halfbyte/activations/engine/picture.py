@@ -23,7 +23,8 @@ _LONGEST_LABEL = 29
 _WIDTH, _MARGIN, _ROW = 960, 36, 24
 _NUMBER_WIDTH = 78
 _LEFT = _MARGIN + 204
-_RIGHT = _WIDTH - _MARGIN - 3 * _NUMBER_WIDTH
+_NUMBERS = _WIDTH - _MARGIN - 3 * _NUMBER_WIDTH
+_RIGHT = _NUMBERS - 20
 _LETTER = 6.7  # of the small font, on the average
 
 # Of Okabe and Ito's palette, which people with any colour vision can tell apart, and two more.
@@ -122,7 +123,7 @@ def _axis(layers: list[Layer], steps: int, top: int) -> Iterator[str]:
         yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{top - 4}" y2="{bottom}"/>'
         yield _text(x, top - 10, format_size(size).replace(".00 ", " ").replace(".0 ", " "), "tick")
     for column, name in enumerate(("before", "after", "ratio"), start=1):
-        yield _text(_RIGHT + _NUMBER_WIDTH * column, top - 10, name, "number quiet")
+        yield _text(_NUMBERS + _NUMBER_WIDTH * column, top - 10, name, "number quiet")
 
 
 def _rows(layers: list[Layer], colours: Mapping[str, str], steps: int, top: int) -> Iterator[str]:
@@ -139,7 +140,7 @@ def _rows(layers: list[Layer], colours: Mapping[str, str], steps: int, top: int)
         )
         for column, number in enumerate(numbers, start=1):
             emphasis = "number strong" if column == 3 else "number"
-            yield _text(_RIGHT + _NUMBER_WIDTH * column, y + 16, number, emphasis)
+            yield _text(_NUMBERS + _NUMBER_WIDTH * column, y + 16, number, emphasis)
         yield "</g>"
 
 
