@@ -373,3 +373,51 @@ def set_openmp(entry: int) -> None:
 
 def pack_positive(x: int, element: int, count: int, bits: int, num_threads: int) -> None:
     """bits[i] = x[i] > 0."""
+
+def pack_nonzero(x: int, width: int, count: int, bits: int, num_threads: int) -> None:
+    """bits[i] = any bit of x[i] is set; elements of `width` bytes."""
+
+def unpack_bits(bits: int, bytes: int, count: int, pattern: int, width: int, out: int, num_threads: int) -> None:
+    """out[i] = bits[i] ? pattern : 0."""
+
+def apply_mask(bits: int, bytes: int, count: int, width: int, x: int, num_threads: int) -> None:
+    """x[i] = bits[i] ? x[i] : 0."""
+
+def pack_two_values(x: int, width: int, count: int, bits: int, num_threads: int) -> int | None:
+    """
+    The bits of the one value that is not 0, or None when there are more; bits[i] = x[i] is not 0.
+    """
+
+def integer_range(x: int, type: int, count: int, num_threads: int) -> tuple[int, int]:
+    """
+    The least and the greatest element; types are 0 uint8, 1 int16, 2 int32, 3 int64.
+    """
+
+def convert_integers(x: int, from_type: int, count: int, out: int, to_type: int, num_threads: int) -> None:
+    """out[i] = x[i]."""
+
+def channel_ranges(x: int, element: int, outer: int, channels: int, inner: int, max_abs: int, num_threads: int) -> bool:
+    """
+    max_abs[c] = max |x| over channel c of an (outer, channels, inner) array, infinity when it is not finite. Returns whether all are >= 0.
+    """
+
+def sfpr_encode(x: int, element: int, outer: int, channels: int, inner: int, bits: int, levels: float, scales: int, is_unsigned: int, codes: int, num_threads: int) -> bool:
+    """
+    Fixed-point codes of 8 or 4 bits, and the scale of each channel. Returns whether all channels are finite.
+    """
+
+def sfpr_decode(scales: int, is_unsigned: int, codes: int, element: int, outer: int, channels: int, inner: int, bits: int, x: int, num_threads: int) -> None:
+    """x = code * scale."""
+
+def sfpr_zvc_encode(x: int, element: int, outer: int, channels: int, inner: int, levels: float, scales: int, is_unsigned: int, mask: int, counts: int, num_threads: int) -> tuple[bool, int]:
+    """
+    8-bit codes of the elements that are not 0, to be fetched with sfpr_zvc_gather by the same thread. Returns whether all channels are finite, and the number of codes.
+    """
+
+def sfpr_zvc_gather(counts: int, runs: int, codes: int, num_threads: int) -> None:
+    """The codes that sfpr_zvc_encode found."""
+
+def sfpr_zvc_decode(scales: int, is_unsigned: int, mask: int, counts: int, codes: int, num_codes: int, element: int, outer: int, channels: int, inner: int, x: int, num_threads: int) -> bool:
+    """
+    x = code * scale, and 0 where there is none. Returns whether mask and counts fit the codes.
+    """

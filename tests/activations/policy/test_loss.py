@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-import torch.nn.functional as F  # noqa: N812 - as everybody calls it
+import torch.nn.functional as F
 from torch import Tensor
 
 from halfbyte.activations.policy.gist import gist

@@ -1,26 +1,110 @@
-"""What backward needs of a saved tensor."""
+"""What backward needs of a saved tensor: a table, proven by a test that spoils the rest and compares
+gradients.
+"""
 
 from __future__ import annotations
 
 from enum import IntEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-__all__ = ["Need"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["NEEDS", "Need", "need_of", "register_need"]
 
 
 class Need(IntEnum):
-    """What a backward formula reads of a tensor that it saved, least first: of several savers the greatest
-    counts, except that SIGN and VALUE together are a value and an exact mask.
+    """What a backward formula reads of a tensor that it saved. Of several savers the greatest need counts,
+    except that SIGN beside VALUE asks for a value and an exact mask.
     """
 
     SHAPE = 0
     """Nothing but size and type."""
     SIGN = 1
     """Whether each element is > 0."""
-    INDEX = 2
-    """Small integers; exact, but in the narrowest type that holds them."""
-    TWO_VALUES = 3
-    """The value, of which there are only two: 0 and a constant (the noise of dropout)."""
-    VALUE = 4
+    TWO_VALUES = 2
+    """The value. It may be one of only two, 0 and a constant (the noise of dropout); whether it is, is looked
+    at.
+    """
+    VALUE = 3
     """The value; a lossy one changes the gradient a little."""
-    EXACT = 5
-    """The value, exactly: statistics, what a loss reads, what nobody understands."""
+    EXACT = 4
+    """The value, exactly: statistics, and what a loss reads."""
+
+
+_TABLE: dict[tuple[str, str], Need] = {
+    ("MaxPool2DWithIndicesBackward0", "self"): Need.SHAPE,
+    ("MaxPool3DWithIndicesBackward0", "self"): Need.SHAPE,
+    ("AvgPool2DBackward0", "self"): Need.SHAPE,
+    ("AvgPool3DBackward0", "self"): Need.SHAPE,
+    ("AdaptiveAvgPool2DBackward0", "self"): Need.SHAPE,
+    ("AdaptiveAvgPool3DBackward0", "self"): Need.SHAPE,
+    ("AdaptiveMaxPool2DBackward0", "self"): Need.SHAPE,
+    ("AdaptiveMaxPool3DBackward0", "self"): Need.SHAPE,
+    ("ReflectionPad1DBackward0", "self"): Need.SHAPE,
+    ("ReflectionPad2DBackward0", "self"): Need.SHAPE,
+    ("ReflectionPad3DBackward0", "self"): Need.SHAPE,
+    ("ReplicationPad1DBackward0", "self"): Need.SHAPE,
+    ("ReplicationPad2DBackward0", "self"): Need.SHAPE,
+    ("ReplicationPad3DBackward0", "self"): Need.SHAPE,
+    ("GatherBackward0", "self"): Need.SHAPE,
+    ("NllLossBackward0", "self"): Need.SHAPE,
+    ("NllLoss2DBackward0", "self"): Need.SHAPE,
+    ("ReluBackward0", "result"): Need.SIGN,
+    ("LeakyReluBackward0", "self"): Need.SIGN,
+    ("LeakyReluBackward1", "result"): Need.SIGN,
+    ("MulBackward0", "self"): Need.TWO_VALUES,
+    ("MulBackward0", "other"): Need.TWO_VALUES,
+    # All that a compiled region saves is one node's; copies of weights are among it and look like any other.
+    ("CompiledFunctionBackward", "tensors"): Need.EXACT,
+    ("NativeBatchNormBackward0", "result1"): Need.EXACT,
+    ("NativeBatchNormBackward0", "result2"): Need.EXACT,
+    ("NativeLayerNormBackward0", "result1"): Need.EXACT,
+    ("NativeLayerNormBackward0", "result2"): Need.EXACT,
+    ("NativeGroupNormBackward0", "result1"): Need.EXACT,
+    ("NativeGroupNormBackward0", "result2"): Need.EXACT,
+    ("LogSoftmaxBackward0", "result"): Need.EXACT,
+    ("MseLossBackward0", "self"): Need.EXACT,
+    ("MseLossBackward0", "target"): Need.EXACT,
+    ("L1LossBackward0", "self"): Need.EXACT,
+    ("L1LossBackward0", "target"): Need.EXACT,
+    ("HuberLossBackward0", "self"): Need.EXACT,
+    ("HuberLossBackward0", "target"): Need.EXACT,
+    ("SmoothL1LossBackward0", "self"): Need.EXACT,
+    ("SmoothL1LossBackward0", "target"): Need.EXACT,
+    ("KlDivBackward0", "self"): Need.EXACT,
+    ("KlDivBackward0", "target"): Need.EXACT,
+    ("BinaryCrossEntropyBackward0", "self"): Need.EXACT,
+    ("BinaryCrossEntropyBackward0", "target"): Need.EXACT,
+    ("BinaryCrossEntropyWithLogitsBackward0", "self"): Need.EXACT,
+    ("BinaryCrossEntropyWithLogitsBackward0", "target"): Need.EXACT,
+}
+
+NEEDS: Mapping[tuple[str, str], Need] = MappingProxyType(_TABLE)
+"""Node and field to need. What is not listed needs its value."""
+
+
+def need_of(node: str, field: str) -> Need:
+    """What this node's backward reads of this field."""
+    return _TABLE.get((node, field), Need.VALUE)
+
+
+def register_need(node: str, field: str, need: Need) -> None:
+    """Say what an operator's backward reads of a tensor that it saves.
+
+    Args:
+        node: the name of its autograd node: `y.grad_fn.name()`.
+        field: the field's name, as in `y.grad_fn._raw_saved_<field>`; "tensors" for an `autograd.Function`,
+            of which all saved tensors get this need.
+        need: too little gives wrong gradients: try it with what backward does not read replaced by NaN.
+
+    Raises:
+        ValueError: if built-in entries would get a smaller need.
+    """
+    known = _TABLE.get((node, field))
+    if known is not None and need < known:
+        raise ValueError(
+            f"{node}.{field} needs {known.name}, got {need.name}; a saver's need can be raised, not lowered"
+        )
+    _TABLE[node, field] = need

@@ -1,0 +1,197 @@
+"""One encoding for a saved tensor, from what all of its savers need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Literal
+
+import torch
+from torch import Tensor
+
+from halfbyte.activations.codecs.base import Codec, Packed
+from halfbyte.activations.codecs.indices import Indices
+from halfbyte.activations.codecs.kernels import ELEMENTS
+from halfbyte.activations.codecs.masks import Bits, ReluMask
+from halfbyte.activations.codecs.shape import ShapeOnly
+from halfbyte.activations.codecs.two_values import TwoValues
+from halfbyte.activations.engine.row import SMALL
+from halfbyte.activations.engine.slots import Entry, Slot
+from halfbyte.activations.policy.needs import Need
+from halfbyte.activations.policy.saved_tensor import Plan, PolicyFunction, SavedTensor, Saver
+
+if TYPE_CHECKING:
+    from halfbyte.activations.engine.ledger import Ledger
+    from halfbyte.activations.engine.row import Kind, Row
+
+__all__ = ["Answers", "Encoder", "stored_bytes"]
+
+_BITS, _INDICES, _MASK, _TWO_VALUES = Bits(), Indices(), ReluMask(), TwoValues()
+_REDUCED: dict[Need, Codec] = {Need.SHAPE: ShapeOnly(), Need.SIGN: _MASK}
+_INTEGERS = frozenset({torch.int64, torch.int32, torch.int16, torch.uint8})
+_COMPARED = 65536  # elements, about, in a sample of the error
+_GOLDEN, _WORD = 0x9E3779B97F4A7C15, 0xFFFFFFFFFFFFFFFF
+
+Answers = dict[object, "_Choice"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """What becomes of a tensor, and why when it is kept as it is."""
+
+    codec: Codec | None
+    mask: bool = False
+    why: str = ""
+
+
+class Encoder:
+    """Asks the policy, runs codecs, keeps the books.
+
+    Args:
+        policy: asked of tensors whose values are needed.
+        ledger: where everything is counted.
+        excluded: of a tensor whose values are needed: whether it must be kept as it is.
+        seed, step: what random rounding is drawn from.
+        answers: of the policy, remembered from step to step.
+        measures_error: whether the error of each lossy tensor is measured in this step, on a sample.
+    """
+
+    def __init__(
+        self,
+        policy: PolicyFunction,
+        ledger: Ledger,
+        *,
+        excluded: Callable[[SavedTensor], bool] | None,
+        seed: int,
+        step: int,
+        answers: Answers,
+        measures_error: bool,
+    ) -> None:
+        self._policy = policy
+        self._ledger = ledger
+        self._excluded = excluded
+        self._key = (seed * _GOLDEN + step * 0xD1B54A32D192ED03) & _WORD
+        self._answers = answers
+        self._measures_error = measures_error
+        self._ordinals: dict[object, int] = {}
+
+    def begin_pass(self) -> None:
+        """The model's forward begins: count tensors of the same kind from 0 again."""
+        self._ordinals.clear()
+
+    def encode(self, entry: Entry, slots: list[Slot], keep: Literal["", "held", "exact"]) -> None:
+        """Give an entry its encoding; `keep` is "held" or "exact" when it must stay as it is, else ""."""
+        x = entry.alias
+        assert x is not None
+        savers = tuple(slot.saver for slot in slots if slot.saver is not None)
+        if keep:
+            why = "held by others" if keep == "held" else "saver not known when the context ended"
+            self._keep(entry, x, savers, keep, why)
+            return
+        start = perf_counter()
+        choice = self._choose(entry, x, savers, slots)
+        if choice.codec is None:
+            self._keep(entry, x, savers, "exact", choice.why)
+            return
+        self._key = (self._key + _GOLDEN) & _WORD
+        value = choice.codec.encode(x, key=self._key)
+        mask = _MASK.encode(x) if choice.mask and not _has_sign(value) else None
+        before, after = stored_bytes(x), value.nbytes + (0 if mask is None else mask.nbytes)
+        if after >= before:
+            self._keep(entry, x, savers, "exact", f"not smaller as {value.codec}")
+            return
+        entry.value, entry.mask = value, mask
+        name = f"{value.codec} + mask" if mask is not None else str(value.codec)
+        entry.row = self._row(entry, x, savers, codec=name, kind="packed", why=value.why or choice.why)
+        entry.ledger, entry.held_bytes = self._ledger, after
+        self._ledger.pack(entry.row, before, after, perf_counter() - start)
+        self._ledger.hold(after)
+        if self._measures_error and not value.codec.lossless:
+            relative, largest = sampled_error(x, value)
+            self._ledger.error(entry.row, relative, largest)
+        entry.alias = None
+
+    def passed(self, what: str, calls: int, nbytes: int) -> None:
+        """Count saves that passed as they are: "model" for its state, "small", or "other" for kinds not
+        understood.
+        """
+        if calls:
+            kind: Kind = "model" if what == "model" else "exact"
+            why = {"model": "", "small": SMALL, "other": "of a kind not understood"}[what]
+            self._ledger.keep(self._ledger.row("", (), "", kind=kind, why=why), nbytes, calls)
+
+    def _keep(self, entry: Entry, x: Tensor, savers: tuple[Saver, ...], kind: Kind, why: str) -> None:
+        if kind == "exact" and x.untyped_storage().nbytes() > 2 * stored_bytes(x):
+            entry.alias = x.clone()  # a view of a small part would keep all of the storage
+            entry.version = entry.alias._version
+        self._ledger.keep(self._row(entry, x, savers, codec="", kind=kind, why=why), stored_bytes(x))
+
+    def _row(
+        self, entry: Entry, x: Tensor, savers: tuple[Saver, ...], *, codec: str, kind: Kind, why: str
+    ) -> Row:
+        return self._ledger.row(entry.path, savers, codec, kind=kind, why=why, dtype=x.dtype, size=x.size())
+
+    def _choose(self, entry: Entry, x: Tensor, savers: tuple[Saver, ...], slots: list[Slot]) -> _Choice:
+        if x.dtype is torch.bool or x.dtype in _INTEGERS:
+            return _Choice(_BITS if x.dtype is torch.bool else _INDICES)
+        need = max(slot.need for slot in slots)
+        if need in _REDUCED:
+            return _Choice(_REDUCED[need])
+        if need is Need.EXACT or x.dtype not in ELEMENTS:
+            return _Choice(None, why=_why_exact(savers) if need is Need.EXACT else f"{x.dtype}")
+        if need is Need.TWO_VALUES and _TWO_VALUES.fits(x):
+            return _Choice(_TWO_VALUES)
+        return self._ask(entry, x, savers, mask=any(slot.need is Need.SIGN for slot in slots))
+
+    def _ask(self, entry: Entry, x: Tensor, savers: tuple[Saver, ...], *, mask: bool) -> _Choice:
+        kind = (entry.path, savers)
+        ordinal = self._ordinals[kind] = self._ordinals.get(kind, -1) + 1
+        key = (kind, ordinal, x.size(), x.dtype, mask)
+        choice = self._answers.get(key)
+        if choice is None:
+            size, nbytes = tuple(x.size()), stored_bytes(x)
+            saved = SavedTensor(size, x.dtype, x.device, nbytes, savers, mask, entry.path, ordinal)
+            choice = self._answers[key] = self._answer(saved)
+        return choice
+
+    def _answer(self, saved: SavedTensor) -> _Choice:
+        if self._excluded is not None and self._excluded(saved):
+            return _Choice(None, why="excluded")
+        plan = self._policy(saved)
+        if not isinstance(plan, Plan):
+            plan = Plan(plan)
+        lossy = plan.codec is not None and not plan.codec.lossless
+        return _Choice(
+            plan.codec, saved.mask_needed and lossy, plan.why or ("" if plan.codec else "by policy")
+        )
+
+
+def _why_exact(savers: tuple[Saver, ...]) -> str:
+    compiled = any(saver.node.startswith("CompiledFunction") for saver in savers)
+    return "saved by compiled code" if compiled else "statistics and losses"
+
+
+def stored_bytes(x: Tensor) -> int:
+    """Bytes of its elements, those of expanded dimensions once."""
+    if x.is_contiguous():
+        return x.numel() * x.element_size()
+    count = 1
+    for length, stride in zip(x.size(), x.stride(), strict=True):
+        count *= length if stride else min(length, 1)
+    return count * x.element_size()
+
+
+def _has_sign(value: Packed) -> bool:
+    return value.codec.lossless or value.codec.holds_mask(value)
+
+
+def sampled_error(x: Tensor, value: Packed) -> tuple[float, float]:
+    """Relative L2 error and largest absolute error, over elements evenly picked from all of the tensor."""
+    step = max(1, x.numel() // _COMPARED)
+    was = x.reshape(-1)[::step].double()
+    error = value.decode().reshape(-1)[::step].double() - was
+    finite = error.isfinite()
+    was, error = was[finite], error[finite]
+    norm = float(was.norm())
+    return float(error.norm()) / norm if norm else 0.0, float(error.abs().max()) if len(error) else 0.0

@@ -1,0 +1,86 @@
+"""Tensors that live as long as the model: parameters, buffers, and what is only another view or type of them.
+Holding them in fewer bytes would free nothing, and their values count in every gradient.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["ModelState"]
+
+_DERIVING = frozenset(
+    f"{name}Backward0"
+    for name in (
+        "Alias",
+        "AsStrided",
+        "Detach",
+        "Expand",
+        "Permute",
+        "ReshapeAlias",
+        "Select",
+        "Slice",
+        "Split",
+        "Squeeze",
+        "T",
+        "ToCopy",
+        "Transpose",
+        "Unbind",
+        "UnsafeView",
+        "Unsqueeze",
+        "View",
+    )
+)
+_LONGEST_CHAIN = 8
+
+
+def derived_from_parameter(node: Any) -> bool:
+    """Whether a tensor with this grad_fn is a view or a cast of a parameter, as autocast's copies of weights
+    are.
+    """
+    for _ in range(_LONGEST_CHAIN):
+        if node is None:
+            return False
+        variable = getattr(node, "variable", None)
+        if variable is not None:  # AccumulateGrad
+            return isinstance(variable, nn.Parameter)
+        if type(node).__name__ not in _DERIVING or len(node.next_functions) != 1:
+            return False
+        node = node.next_functions[0][0]
+    return False
+
+
+class ModelState:
+    """The storages of a model's parameters and buffers, as they are now. Without a model: what a tensor
+    itself tells.
+    """
+
+    def __init__(self, model: nn.Module | None) -> None:
+        tensors = [] if model is None else [*model.parameters(), *model.buffers()]
+        # Sharded tensors have no storage of their own to ask for.
+        self._storages = {
+            tensor.untyped_storage().data_ptr()
+            for tensor in tensors
+            if type(tensor) in (nn.Parameter, Tensor)
+        }
+        self._storages.discard(0)
+
+    def holds(self, t: Tensor, node: Any) -> bool:
+        """Whether `t`, whose grad_fn is `node` or None, belongs to a model's state."""
+        if node is None:
+            if t.requires_grad:
+                return True
+        elif type(node).__name__ in _DERIVING and derived_from_parameter(node):
+            return True
+        return (
+            type(t) is Tensor
+            and t.layout is torch.strided
+            and t.untyped_storage().data_ptr() in self._storages
+        )
+
+
+def is_plain(t: Tensor) -> bool:
+    """Whether `t` is an ordinary strided tensor: no subclass, not sparse, nested, quantized or complex."""
+    return type(t) is Tensor and t.layout is torch.strided and not t.is_complex() and not t.is_quantized

@@ -1,0 +1,199 @@
+"""One entered context on one thread: the pack hook, and when what it noted is encoded."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+from torch import Tensor
+
+from halfbyte.activations.engine.lifetime import outside_references
+from halfbyte.activations.engine.model_state import ModelState, is_plain
+from halfbyte.activations.engine.slots import Entry, Kept, Slot
+
+if TYPE_CHECKING:
+    from halfbyte.activations.engine.encoding import Encoder
+    from halfbyte.activations.engine.module_paths import ModulePaths
+    from halfbyte.activations.engine.owners import Owners
+
+__all__ = ["Session"]
+
+_sequence_number: Callable[[], int] = torch._C._autograd._get_sequence_nr
+
+# A saver that is not found within so many saves is taken for one that cannot be looked into.
+_LONGEST_WAIT = 64
+# Tensors that somebody else holds are asked about again and again: the newest few every time, of the others
+# one.
+_NEWEST = 6
+
+# Address of the storage, offset, size, stride, type.
+_Key = tuple[Any, ...]
+
+
+class _Pending:
+    """A noted tensor that waits for its encoding. What is only looked at is not held."""
+
+    __slots__ = ("born", "entry", "slots", "storage")
+
+    def __init__(self, entry: Entry, born: int) -> None:
+        self.entry = weakref.ref(entry)
+        self.slots: list[weakref.ref[Slot]] = []
+        self.storage = entry.storage
+        self.born = born
+
+
+class _Sum:
+    __slots__ = ("calls", "nbytes")
+
+    def __init__(self) -> None:
+        self.calls = self.nbytes = 0
+
+    def add(self, nbytes: int) -> None:
+        self.calls += 1
+        self.nbytes += nbytes
+
+
+class Session:
+    """Notes saved tensors and encodes each as soon as nobody else holds it.
+
+    *Pack* notes a tensor and who may have saved it. *Settle* runs once no reference to its storage is left
+    but ours: only then does an encoding free anything, and by then every saver has come, so that one encoding
+    serves them all.
+
+    Attributes:
+        owners: knows who saved what.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        owners: Owners,
+        paths: ModulePaths,
+        state: ModelState,
+        *,
+        min_bytes: int,
+        deferred: bool,
+    ) -> None:
+        self._encoder = encoder
+        self.owners = owners
+        self._paths = paths
+        self._state = state
+        self._min_bytes = min_bytes
+        self._deferred = deferred
+        self._pending: dict[_Key, _Pending] = {}
+        self._aliases: dict[int, int] = {}
+        self._calls = 0
+        self._turn = 0
+        self._passed = {"model": _Sum(), "small": _Sum(), "other": _Sum()}
+
+    def pack(self, t: Tensor) -> Slot | Kept:
+        """The hook: called by autograd with each tensor that it saves."""
+        self._calls += 1
+        node = t.grad_fn
+        current = _sequence_number() - 1
+        if node is not None:
+            self.owners.learn(node, current)
+        nbytes = t.numel() * t.element_size()
+        if self._state.holds(t, node):
+            self._passed["model"].add(nbytes)
+            return _keep(t, node)
+        if nbytes < self._min_bytes:
+            self._passed["small"].add(nbytes)
+            return _keep(t, node)
+        if not is_plain(t):
+            self._passed["other"].add(nbytes)
+            return _keep(t, node)
+        return self._note(t, current)
+
+    def _note(self, t: Tensor, current: int) -> Slot:
+        storage = t.untyped_storage()._cdata
+        key = (storage, t.storage_offset(), t.size(), t.stride(), t.dtype)
+        pending = self._pending.get(key)
+        entry = None if pending is None else pending.entry()
+        if entry is not None and entry.version != t._version:
+            self._settle(key)
+            entry = None
+        if entry is None or pending is None:
+            entry = Entry(t.detach(), storage, self._paths.current(), self._aliases)
+            pending = self._pending[key] = _Pending(entry, self._calls)
+        slot = Slot(entry, current)
+        pending.slots.append(weakref.ref(slot))
+        if self._deferred:
+            self._settle_ready(key)
+        else:
+            self._settle(key)
+        return slot
+
+    def _settle_ready(self, newest: _Key) -> None:
+        keys = list(self._pending)
+        if len(keys) > _NEWEST:
+            self._turn += 1
+            keys = [keys[self._turn % (len(keys) - _NEWEST)], *keys[-_NEWEST:]]
+        for key in keys:
+            if key is not newest and key != newest and self._is_ready(self._pending[key]):
+                self._settle(key)
+
+    def _is_ready(self, pending: _Pending) -> bool:
+        """Whether nobody else holds the storage, and every saver is proven or cannot be."""
+        aliases = self._aliases.get(pending.storage, 0)
+        if not aliases or pending.entry() is None:
+            return True
+        if outside_references(pending.storage, aliases) > 0:
+            return False
+        return self._calls - pending.born > _LONGEST_WAIT or not self._unreached(pending)
+
+    def _unreached(self, pending: _Pending) -> bool:
+        """Whether a saver may still become known."""
+        knows = self.owners.knows
+        slots = [slot for ref in pending.slots if (slot := ref()) is not None]
+        return any(slot.saver is None and not knows(slot.sequence) for slot in slots)
+
+    def _settle(self, key: _Key, keep: Literal["", "held", "exact"] = "") -> None:
+        pending = self._pending.pop(key)
+        entry = pending.entry()
+        if entry is None:  # backward has been here, or the graph was dropped
+            return
+        entry.leave_count()
+        alias = entry.alias
+        if alias is not None and alias._version != entry.version:
+            entry.alias = None
+            entry.spoiled = True
+            return
+        slots = [slot for ref in pending.slots if (slot := ref()) is not None]
+        self._encoder.encode(entry, slots, keep)
+
+    def reach(self, nodes: Iterable[Any]) -> None:
+        """Look into these complete nodes and their ancestors too."""
+        for node in nodes:
+            self.owners.learn(node, current=-1)
+
+    def finish(self) -> None:
+        """Settle what is left: encode it, or keep it as it is where another one holds it or its saver is
+        unknown.
+        """
+        for key, pending in list(self._pending.items()):
+            keep: Literal["", "held", "exact"] = ""
+            aliases = self._aliases.get(pending.storage, 0)
+            if aliases and outside_references(pending.storage, aliases) > 0:
+                keep = "held"
+            elif self._deferred and self._unreached(pending):
+                keep = "exact"
+            self._settle(key, keep)
+        for what, total in self._passed.items():
+            self._encoder.passed(what, total.calls, total.nbytes)
+
+    def abandon(self) -> None:
+        """Leave what was noted as it is: after an exception there is nothing to gain."""
+        self._pending.clear()
+
+
+def _keep(t: Tensor, node: Any) -> Kept:
+    if node is None:
+        return t, t._version
+    # An output must not come back to its own node: the cycle would never be collected.
+    kept = t.detach()
+    if kept.untyped_storage().nbytes() > 2 * kept.numel() * kept.element_size():
+        kept = kept.clone()  # a small view would keep all of a big storage
+    return kept, kept._version

@@ -1,0 +1,70 @@
+"""The unpack hook: what backward gets back."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import NoReturn
+
+from torch import Tensor
+
+from halfbyte.activations.codecs.masks import apply_mask
+from halfbyte.activations.engine.slots import Entry, Kept, Slot
+from halfbyte.activations.policy.needs import Need
+
+__all__ = ["unpack"]
+
+# torch's own words, which people search for.
+_MODIFIED = "one of the variables needed for gradient computation has been modified by an inplace operation"
+_HINT = "Hint: use an operation that is not in place, or change the tensor after backward()"
+
+
+def unpack(packed: Slot | Kept) -> Tensor:
+    """The tensor that was saved: of the same size, type and device, and with its dimensions in the same order
+    in memory. Can be called any number of times.
+
+    Raises:
+        RuntimeError: the tensor was changed in place since it was saved; torch itself no longer looks once
+            hooks are set.
+    """
+    if type(packed) is tuple:
+        kept, version = packed
+        return kept if kept._version == version else _changed(kept, version)
+    entry = packed.entry  # type: ignore[union-attr]
+    if entry.alias is not None:
+        alias = entry.alias
+        return alias if alias._version == entry.version else _changed(alias, entry.version)
+    if entry.spoiled:
+        _changed_before_encoding(entry)
+    start = perf_counter()
+    tensor = _decode(entry, packed.need)  # type: ignore[union-attr]
+    entry.ledger.unpack(entry.row, perf_counter() - start)  # type: ignore[union-attr, arg-type]
+    return tensor
+
+
+def _decode(entry: Entry, need: Need) -> Tensor:
+    value, mask = entry.value, entry.mask
+    if value is None:
+        return mask.decode()  # type: ignore[union-attr]
+    if need is Need.SIGN:
+        if mask is not None:
+            return mask.decode()
+        if value.codec.holds_mask(value):
+            return value.mask()
+    tensor = value.decode()
+    if mask is not None:
+        apply_mask(tensor, mask)
+    return tensor
+
+
+def _changed(tensor: Tensor, version: int) -> NoReturn:
+    raise RuntimeError(
+        f"{_MODIFIED}: [{tensor.type()} {list(tensor.shape)}] is at version {tensor._version}; "
+        f"expected version {version} instead. {_HINT}"
+    )
+
+
+def _changed_before_encoding(entry: Entry) -> NoReturn:
+    raise RuntimeError(
+        f"{_MODIFIED}: a tensor that was saved at version {entry.version} in module {entry.path!r} "
+        f"has changed since. {_HINT}"
+    )
