@@ -13,6 +13,7 @@
 #include "tensor/indices.hpp"
 #include "tensor/masks.hpp"
 #include "tensor/two_values.hpp"
+#include "tensor/zero_value.hpp"
 
 namespace nb = nanobind;
 
@@ -91,6 +92,46 @@ void convert_integers(std::uintptr_t x, int from, std::size_t count, std::uintpt
   tensor::convert_integers(pointer<const void>(x), source, count, pointer<void>(out), target, num_threads);
 }
 
+std::pair<std::size_t, bool> scan_zeros(std::uintptr_t x, int element, std::size_t count, std::uintptr_t bits,
+                                        int num_threads) {
+  const tensor::Element type = element_of(element);
+  const nb::gil_scoped_release release;
+  const tensor::ZeroScan scan =
+      tensor::scan_zeros(pointer<const void>(x), type, count, pointer<std::uint8_t>(bits), num_threads);
+  return {scan.num_values, scan.negative};
+}
+
+tensor::ZeroFormat format_of(int element, int value) {
+  const tensor::ZeroFormat format{.element = element_of(element), .value = element_of(value)};
+  if (format.element != format.value && format.element != tensor::Element::float32) {
+    refuse("values of another type than their elements, which are not float32");
+  }
+  return format;
+}
+
+bool compact(std::uintptr_t x, int element, std::size_t count, std::uintptr_t bits, std::uintptr_t values, int value,
+             int num_threads) {
+  const tensor::ZeroFormat format = format_of(element, value);
+  const nb::gil_scoped_release release;
+  return tensor::compact(pointer<const void>(x), count, pointer<const std::uint8_t>(bits), format,
+                         pointer<void>(values), num_threads);
+}
+
+void expand(std::uintptr_t bits, std::size_t bytes, std::size_t count, std::uintptr_t values, int value,
+            std::size_t num_values, std::uintptr_t out, int element, int num_threads) {
+  const tensor::ZeroFormat format = format_of(element, value);
+  check_mask(bytes, count);
+  bool sound;
+  {
+    const nb::gil_scoped_release release;
+    sound = tensor::expand(pointer<const std::uint8_t>(bits), count, pointer<const void>(values), num_values, format,
+                           pointer<void>(out), num_threads);
+  }
+  if (sound) return;
+  refuse("packed bytes are damaged: the mask of " + std::to_string(count) + " elements does not go with " +
+         std::to_string(num_values) + " values");
+}
+
 }  // namespace
 
 void add_tensor_masks(nb::module_& module) {
@@ -109,6 +150,15 @@ void add_tensor_masks(nb::module_& module) {
              "The least and the greatest element; types are 0 uint8, 1 int16, 2 int32, 3 int64.");
   module.def("convert_integers", &convert_integers, nb::arg("x"), nb::arg("from_type"), nb::arg("count"),
              nb::arg("out"), nb::arg("to_type"), nb::arg("num_threads"), "out[i] = x[i].");
+  module.def("scan_zeros", &scan_zeros, nb::arg("x"), nb::arg("element"), nb::arg("count"), nb::arg("bits"),
+             nb::arg("num_threads"),
+             "bits[i] = any bit of x[i] is set; how many are, and whether some element is negative, -0 or NaN.");
+  module.def("compact", &compact, nb::arg("x"), nb::arg("element"), nb::arg("count"), nb::arg("bits"),
+             nb::arg("values"), nb::arg("value_type"), nb::arg("num_threads"),
+             "The elements whose bit is set, in the type of the values; whether all that were finite still are.");
+  module.def("expand", &expand, nb::arg("bits"), nb::arg("bytes"), nb::arg("count"), nb::arg("values"),
+             nb::arg("value_type"), nb::arg("num_values"), nb::arg("out"), nb::arg("element"), nb::arg("num_threads"),
+             "Values where bits are set, zeros elsewhere.");
 }
 
 }  // namespace halfbyte::bind

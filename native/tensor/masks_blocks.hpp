@@ -6,9 +6,12 @@
 //   equal(x, pattern)         x[i] == pattern
 //   spread(bits, pattern, x)  x[i] = bit i ? pattern : 0
 //   keep(bits, x)             x[i] = bit i ? x[i] : 0
+//   word_of(bytes, n)         the first n <= 64 bits of a mask, zeros above
+//   pack<T, positive>(x, count, bytes)   a whole mask; likewise with `nonzero`
 #pragma once
 
 #include "tensor/lanes.hpp"
+#include "tensor/masks.hpp"
 
 namespace halfbyte::tensor::HALFBYTE_ISA {
 namespace {
@@ -226,6 +229,26 @@ void keep(std::uint64_t bits, T* x) {
 }
 
 #endif
+
+inline std::uint64_t word_of(const std::uint8_t* bytes, std::size_t n) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, bytes, mask_bytes(n));
+  return bits;
+}
+
+template <class T, std::uint64_t (*bits_of_block)(const T*)>
+void pack(const T* x, std::size_t count, std::uint8_t* bytes) {
+  std::size_t i = 0;
+  for (; i + kBlock <= count; i += kBlock) {
+    const std::uint64_t bits = bits_of_block(x + i);
+    std::memcpy(bytes + i / 8, &bits, sizeof bits);
+  }
+  if (i == count) return;
+  T rest[kBlock] = {};
+  std::memcpy(rest, x + i, (count - i) * sizeof(T));
+  const std::uint64_t bits = bits_of_block(rest);
+  std::memcpy(bytes + i / 8, &bits, mask_bytes(count - i));
+}
 
 }  // namespace
 }  // namespace halfbyte::tensor::HALFBYTE_ISA

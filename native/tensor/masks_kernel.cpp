@@ -5,46 +5,26 @@
 namespace halfbyte::tensor::HALFBYTE_ISA {
 namespace {
 
-// Blocks are whole words of the mask. The last block is worked on in memory of its own, filled up with zeros.
-
-template <class T, std::uint64_t (*bits_of_block)(const T*)>
-void pack(const T* x, std::size_t count, std::uint8_t* bits) {
-  std::size_t i = 0;
-  for (; i + kBlock <= count; i += kBlock) {
-    const std::uint64_t block = bits_of_block(x + i);
-    std::memcpy(bits + i / 8, &block, sizeof block);
-  }
-  if (i == count) return;
-  T rest[kBlock] = {};
-  std::memcpy(rest, x + i, (count - i) * sizeof(T));
-  const std::uint64_t block = bits_of_block(rest);
-  std::memcpy(bits + i / 8, &block, mask_bytes(count - i));
-}
-
-std::uint64_t part_of_word(const std::uint8_t* bits, std::size_t count) {
-  std::uint64_t block = 0;
-  std::memcpy(&block, bits, mask_bytes(count));
-  return block;
-}
+// The last block is worked on in memory of its own, filled up with zeros.
 
 template <class T>
 void unpack(const std::uint8_t* bits, std::size_t count, T pattern, T* out) {
   std::size_t i = 0;
-  for (; i + kBlock <= count; i += kBlock) spread(part_of_word(bits + i / 8, kBlock), pattern, out + i);
+  for (; i + kBlock <= count; i += kBlock) spread(word_of(bits + i / 8, kBlock), pattern, out + i);
   if (i == count) return;
   T rest[kBlock];
-  spread(part_of_word(bits + i / 8, count - i), pattern, rest);
+  spread(word_of(bits + i / 8, count - i), pattern, rest);
   std::memcpy(out + i, rest, (count - i) * sizeof(T));
 }
 
 template <class T>
 void apply(const std::uint8_t* bits, std::size_t count, T* x) {
   std::size_t i = 0;
-  for (; i + kBlock <= count; i += kBlock) keep(part_of_word(bits + i / 8, kBlock), x + i);
+  for (; i + kBlock <= count; i += kBlock) keep(word_of(bits + i / 8, kBlock), x + i);
   if (i == count) return;
   T rest[kBlock] = {};
   std::memcpy(rest, x + i, (count - i) * sizeof(T));
-  keep(part_of_word(bits + i / 8, count - i), rest);
+  keep(word_of(bits + i / 8, count - i), rest);
   std::memcpy(x + i, rest, (count - i) * sizeof(T));
 }
 

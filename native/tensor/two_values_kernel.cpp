@@ -1,6 +1,5 @@
 #include "tensor/two_values.hpp"
 
-#include "tensor/masks.hpp"
 #include "tensor/masks_blocks.hpp"
 
 namespace halfbyte::tensor::HALFBYTE_ISA {

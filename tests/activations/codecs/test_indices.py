@@ -59,7 +59,7 @@ def test_the_narrowest_type_is_chosen(
 ) -> None:
     if narrowest.itemsize > dtype.itemsize:
         return
-    x = integers(least, greatest)(3, 70_001).to(dtype)
+    x = integers(least, greatest)(70_001).to(dtype)
     with using_isa(isa):
         packed = Indices().encode(x)
         assert packed.parts[0].dtype == narrowest
@@ -69,10 +69,10 @@ def test_the_narrowest_type_is_chosen(
         assert packed.why == (kept if narrowest == dtype else "")
 
 
-@pytest.mark.parametrize("place", [0, 63, 1 << 16, 199_999])
+@pytest.mark.parametrize("place", [0, 63, 1 << 16, 69_999])
 @pytest.mark.parametrize("extreme", [-70_000, 70_000])
 def test_extremes_are_found_anywhere(place: int, extreme: int) -> None:
-    x = torch.zeros(200_000, dtype=torch.int64)
+    x = torch.zeros(70_000, dtype=torch.int64)
     x[place] = extreme
     packed = Indices().encode(x)
     assert packed.parts[0].dtype == torch.int32

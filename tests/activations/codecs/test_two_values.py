@@ -45,10 +45,10 @@ def test_native_equals_the_reference(isa: str, dtype: torch.dtype) -> None:
 
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("place", [0, 1, 63, 64, 1000, (1 << 16) + 3, 199_999])
+@pytest.mark.parametrize("place", [0, 1, 64, 69_999])
 @pytest.mark.parametrize("third", [0.5, -0.0, float("nan")])
 def test_a_third_value_does_not_fit(isa: str, dtype: torch.dtype, place: int, third: float) -> None:
-    x = dropped(2.0)(200_000).to(dtype)
+    x = dropped(2.0)(70_000).to(dtype)
     x[place] = third
     with using_isa(isa):
         assert not TwoValues.fits(x)

@@ -10,7 +10,12 @@ from halfbyte.activations.codecs import kernels
 from halfbyte.activations.codecs.dtypes import INTEGERS
 from halfbyte.activations.codecs.reference import masks as reference
 
-__all__ = ["pack_nonzero", "pack_positive", "unpack"]
+__all__ = ["on_cpu", "pack_nonzero", "pack_positive", "unpack"]
+
+
+def on_cpu(x: Tensor) -> bool:
+    """Whether native kernels for any type of element take this tensor."""
+    return x.device.type == "cpu"
 
 
 def pack_positive(flat: Tensor) -> Tensor:
@@ -42,7 +47,7 @@ def pack_nonzero(flat: Tensor) -> Tensor:
         uint8, shape (⌈n / 8⌉,).
     """
     width = flat.element_size()
-    if flat.device.type != "cpu":
+    if not on_cpu(flat):
         return reference.pack(flat.view(INTEGERS[width]) != 0)
     count = flat.numel()
     bits = torch.empty((count + 7) // 8, dtype=torch.uint8)
@@ -62,7 +67,7 @@ def unpack(bits: Tensor, count: int, dtype: torch.dtype, pattern: int) -> Tensor
     Raises:
         ValueError: `bits` is not of that shape.
     """
-    if bits.device.type != "cpu":
+    if not on_cpu(bits):
         integers = INTEGERS[dtype.itemsize]
         value = torch.full((), pattern, dtype=torch.int64, device=bits.device).to(integers)
         return torch.where(reference.unpack(bits, count), value, 0).view(dtype)

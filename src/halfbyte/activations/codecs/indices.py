@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from halfbyte import _native
-from halfbyte.activations.codecs import kernels
+from halfbyte.activations.codecs import bits, kernels
 from halfbyte.activations.codecs.base import Codec, Packed
 from halfbyte.activations.codecs.layout import Layout
 from halfbyte.activations.codecs.reference import indices as reference
@@ -62,13 +62,13 @@ def _narrowest(flat: Tensor) -> torch.dtype:
 
 
 def _range(flat: Tensor) -> tuple[int, int]:
-    if flat.device.type != "cpu":
+    if not bits.on_cpu(flat):
         return reference.integer_range(flat)
     return _native.integer_range(flat.data_ptr(), _TYPES[flat.dtype], flat.numel(), kernels.num_threads())
 
 
 def _convert(flat: Tensor, dtype: torch.dtype) -> Tensor:
-    if flat.device.type != "cpu":
+    if not bits.on_cpu(flat):
         return reference.convert(flat, dtype)
     count = flat.numel()
     out = torch.empty(count, dtype=dtype)
