@@ -1,9 +1,14 @@
 #include "tensor/masks.hpp"
 
+#include <bit>
+
 #include "tensor/pieces.hpp"
 
 namespace halfbyte::tensor {
 namespace {
+
+// Kernels handle masks as words, whose lowest bits must be those of the first byte.
+static_assert(std::endian::native == std::endian::little);
 
 template <class T>
 void pack(void (*kernel)(const T*, std::size_t, std::uint8_t*), const void* x, std::size_t count, std::uint8_t* bits,

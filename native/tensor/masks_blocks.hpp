@@ -95,7 +95,7 @@ inline void keep(std::uint64_t bits, std::uint32_t* x) {
 inline __m256i load_256(const void* x) { return _mm256_loadu_si256(static_cast<const __m256i*>(x)); }
 inline void store_256(void* x, __m256i v) { _mm256_storeu_si256(static_cast<__m256i*>(x), v); }
 
-// The bits of 32 lanes that are all ones or all zeros, in one vector of bytes, two of 16-bit or four of 32-bit integers.
+// The bits of 32 lanes that are all ones or all zeros: in one vector of bytes, two of 16 bits or four of 32.
 inline std::uint32_t lane_bits(__m256i a) { return static_cast<std::uint32_t>(_mm256_movemask_epi8(a)); }
 inline std::uint32_t lane_bits(__m256i a, __m256i b) {
   return lane_bits(_mm256_permute4x64_epi64(_mm256_packs_epi16(a, b), 0b11'01'10'00));

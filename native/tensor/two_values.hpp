@@ -9,8 +9,9 @@
 
 namespace halfbyte::tensor {
 
-// The bits of the other value when all elements, of `width` 2 or 4 bytes, are 0 or it, compared as bits; 0 when there is
-// none. Stops at the first element that is neither. bits[i] = x[i] is not 0, unless `bits` is null; void without result.
+// The other value's bits (0 when there is no other), or nothing when there are several; elements are of `width` 2 or 4
+// bytes and compared as bits. bits[i] = x[i] is not 0, unless `bits` is null; some are missing when there are several,
+// because the search stops at the first.
 std::optional<std::uint32_t> pack_two_values(const void* x, std::size_t width, std::size_t count, std::uint8_t* bits,
                                              int num_threads);
 

@@ -1,6 +1,7 @@
-// Zero-value coding (Rhu et al., "Compressing DMA Engine", HPCA 2018): one bit an element that says whether any bit of it
-// is set, and the elements where one is. An encoder scans, makes room for exactly that many values, and compacts: reading
-// the tensor again costs no more than copying from scratch memory as large as the tensor would.
+// Zero-value coding (Rhu et al., "Compressing DMA Engine", HPCA 2018): one bit an element that says whether any bit of
+// it is set, and the elements where one is. An encoder scans, makes room for exactly that many values, and compacts:
+// reading the tensor again costs no more than copying values from scratch memory would, which could grow as large as
+// the tensor.
 #pragma once
 
 #include <cstddef>

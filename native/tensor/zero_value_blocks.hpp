@@ -1,5 +1,5 @@
-// A block of 64 elements to the values among them, and back. For *_kernel.cpp files only, as lanes.hpp is. An element is
-// held as it is (an unsigned integer), or a float as a half.
+// A block of 64 elements to the values among them, and back. For *_kernel.cpp files only, as lanes.hpp is. An element
+// is held as it is (an unsigned integer), or a float as a half.
 //
 //   compact(bits, x, out, end)   the elements whose bit is set to `out`; returns the place after the last of them
 //   expand(bits, in, end, x)     elements from the values at `in`, zeros where no bit is set; returns likewise

@@ -1,5 +1,5 @@
-// Zero-value coding of tensors of every length up to a few blocks, on every instruction set, in buffers of exactly their
-// size; and of masks that do not go with their values.
+// Zero-value coding of tensors of every length up to a few blocks, on every instruction set, in buffers of exactly
+// their size; and masks that do not go with their values.
 #include "tensor/zero_value.hpp"
 
 #include <cstdint>
@@ -25,7 +25,7 @@ constexpr ZeroFormat kFloat32{.element = Element::float32, .value = Element::flo
 constexpr ZeroFormat kToBFloat16{.element = Element::float32, .value = Element::bfloat16};
 constexpr ZeroFormat kToFloat16{.element = Element::float32, .value = Element::float16};
 
-// Positive patterns of about this share of non-zeros in 16, in bytes.
+// Positive numbers, about `density` of 16 of them, among zeros.
 template <class T>
 std::vector<T> some_elements(std::size_t count, unsigned density) {
   std::vector<T> x(count);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -67,6 +68,6 @@ def overflows(flat: Tensor, half: Tensor) -> bool:
     if half.numel() == 0:
         return False
     least, greatest = half.aminmax()  # NaN when there is one
-    if bool(torch.isfinite(least) & torch.isfinite(greatest)):
+    if math.isfinite(greatest.item() - least.item()):
         return False
     return bool((half.isinf() & flat.isfinite()).any())
