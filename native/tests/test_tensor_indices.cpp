@@ -23,13 +23,16 @@ std::vector<T> some_integers(std::size_t count) {
 
 template <class T>
 void test_range(Integer type, std::size_t count) {
-  std::vector<T> x = some_integers<T>(count);
-  for (const T extreme : {std::numeric_limits<T>::min(), std::numeric_limits<T>::max()}) {
-    x[count * 2 / 3] = extreme;
-    const auto [least, greatest] = std::minmax_element(x.begin(), x.end());
-    const Range range = range_of(x.data(), type, count, kThreads);
-    CHECK(range.least == *least);
-    CHECK(range.greatest == *greatest);
+  for (const std::size_t place : {count * 2 / 3, count - 1}) {
+    for (const T extreme : {std::numeric_limits<T>::min(), std::numeric_limits<T>::max()}) {
+      std::vector<T> x = some_integers<T>(count);
+      for (T& element : x) element = static_cast<T>(element / 2);
+      x[place] = extreme;
+      const auto [least, greatest] = std::minmax_element(x.begin(), x.end());
+      const Range range = range_of(x.data(), type, count, kThreads);
+      CHECK(range.least == *least);
+      CHECK(range.greatest == *greatest);
+    }
   }
 }
 
