@@ -116,7 +116,8 @@ void test_lanes(float value) {
   store(back.data(), load(halves.data()));
   bool same = true;
   for (std::size_t i = 0; i < kLanes; ++i) {
-    same = same && halves[i].bits == from_float<Half>(values[i]).bits && bits_of(back[i]) == bits_of(to_float(halves[i]));
+    same = same && halves[i].bits == from_float<Half>(values[i]).bits;
+    same = same && bits_of(back[i]) == bits_of(to_float(halves[i]));
   }
   CHECK(same);
 }
