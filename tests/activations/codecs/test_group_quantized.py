@@ -99,6 +99,7 @@ def test_size_follows_from_the_number_of_elements(bits: int, dtype: torch.dtype)
         packed = GroupQuantized(bits).encode(normal()(count).to(dtype))
         scales = -(-count // 256) * (dtype.itemsize + 2)
         assert packed.nbytes == -(-count * bits // 8) + scales
+        assert packed.nbytes == GroupQuantized(bits).packed_bytes(count, dtype.itemsize)
         assert packed.why == ""
 
 
@@ -118,6 +119,17 @@ def test_error_is_within_the_bound(bits: int, dtype: torch.dtype, stochastic: bo
     bound = step * (1 if stochastic else 0.5) + rounding
     assert bool((error <= bound.unsqueeze(1)).all())
     assert float((error / step.unsqueeze(1)).max()) > (0.9 if stochastic else 0.45)
+
+
+@pytest.mark.parametrize("bits", BITS)
+def test_squared_range_is_that_of_each_elements_group(bits: int) -> None:
+    codec = GroupQuantized(bits, group=32)
+    x = torch.tensor([0.0, 1.0, 3.0, torch.inf, 2.0, 0.0]).repeat_interleave(16)
+    # Groups of range 1, an infinite one, 2; then a short one of range 4.
+    x = torch.cat([x, torch.tensor([-1.0, 3.0, 0.0])])
+    packed = codec.encode(x)
+    assert float(codec.squared_range(packed)) == pytest.approx(32 * 1 + 32 * 4 + 3 * 16, rel=0.02)
+    assert float(codec.squared_range(codec.encode(torch.empty(0)))) == 0
 
 
 @pytest.mark.parametrize("bits", BITS)

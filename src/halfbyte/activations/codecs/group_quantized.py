@@ -82,6 +82,18 @@ class GroupQuantized(Codec):
             self._restore(flat, steps, exact)
         return layout.restore(flat)
 
+    def packed_bytes(self, count: int, itemsize: int) -> int:
+        """Bytes of so many elements of so many bytes each, if none has to be kept exact."""
+        return (count * self.bits + 7) // 8 + self._num_groups(count) * (itemsize + 2)
+
+    def squared_range(self, packed: Packed) -> Tensor:
+        """Σ (greatest - least)² of each element's group, as far as it is coded: the variance of the decoded
+        tensor is at most this / 4 / (2^bits - 1)², for any bits. float32, shape (), on the tensor's device.
+        """
+        steps = packed.parts[2].to(torch.float32).nan_to_num(nan=0) * ((1 << self.bits) - 1)
+        unfilled = len(steps) * self.group - packed.layout.numel
+        return steps.square().sum() * self.group - steps[-1:].square().sum() * unfilled
+
     def __str__(self) -> str:
         return f"GroupQuantized({self.bits} bits)"
 
@@ -90,7 +102,7 @@ class GroupQuantized(Codec):
 
     def _encode_natively(self, flat: Tensor, key: int) -> tuple[Tensor, Tensor, Tensor, int]:
         count = flat.numel()
-        groups = -(-count // self.group)
+        groups = self._num_groups(count)
         codes = torch.empty((count * self.bits + 7) // 8, dtype=torch.uint8)
         least = torch.empty(groups, dtype=flat.dtype)
         steps = torch.empty(groups, dtype=torch.bfloat16)
@@ -128,6 +140,9 @@ class GroupQuantized(Codec):
             kernels.num_threads(),
         )
         return flat, kept
+
+    def _num_groups(self, count: int) -> int:
+        return -(-count // self.group)
 
     def _kept_elements(self, steps: Tensor, count: int) -> Tensor:
         groups = steps.isnan().nonzero()
