@@ -18,7 +18,8 @@ from halfbyte.activations.codecs.shape import ShapeOnly
 from halfbyte.activations.codecs.two_values import TwoValues
 from halfbyte.activations.engine.row import SMALL
 from halfbyte.activations.engine.slots import Entry, Slot
-from halfbyte.activations.policy.needs import Need
+from halfbyte.activations.engine.unpack import decode_value
+from halfbyte.activations.policy.needs import NEVER_NEGATIVE, Need
 from halfbyte.activations.policy.saved_tensor import Plan, PolicyFunction, SavedTensor, Saver
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ class Encoder:
             self._keep(entry, x, savers, "exact", f"not smaller as {value.codec}")
             return
         entry.value, entry.mask = value, mask
+        entry.rectified = not NEVER_NEGATIVE.isdisjoint(savers)
         name = f"{value.codec} + mask" if mask is not None else str(value.codec)
         entry.row = self._row(entry, x, savers, codec=name, kind="packed", why=value.why or choice.why)
         entry.ledger, entry.held_bytes = self._ledger, after
@@ -190,7 +192,7 @@ def sampled_error(x: Tensor, value: Packed) -> tuple[float, float]:
     """Relative L2 error and largest absolute error, over elements evenly picked from all of the tensor."""
     step = max(1, x.numel() // _COMPARED)
     was = x.reshape(-1)[::step].double()
-    error = value.decode().reshape(-1)[::step].double() - was
+    error = decode_value(value).reshape(-1)[::step].double() - was
     finite = error.isfinite()
     was, error = was[finite], error[finite]
     norm = float(was.norm())

@@ -54,6 +54,7 @@ class Entry:
         storage: address of its storage.
         aliases: the session's count of aliases by storage, as long as this one is counted there.
         path: the module that was running when it was saved first.
+        rectified: whether it is 0 wherever its mask is.
         value, mask: the encodings. `mask` stands alone when backward needs no value.
         spoiled: changed in place after it was saved, before it was encoded.
         row, ledger, held_bytes: where it is accounted for, and with how many bytes.
@@ -66,6 +67,7 @@ class Entry:
         "held_bytes",
         "ledger",
         "mask",
+        "rectified",
         "path",
         "row",
         "spoiled",
@@ -82,6 +84,7 @@ class Entry:
         self.aliases: dict[int, int] | None = aliases
         aliases[storage] = aliases.get(storage, 0) + 1
         self.value: Packed | None = None
+        self.rectified = False
         self.mask: Packed | None = None
         self.spoiled = False
         self.row: Row | None = None

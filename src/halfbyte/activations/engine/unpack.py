@@ -7,11 +7,12 @@ from typing import NoReturn
 
 from torch import Tensor
 
+from halfbyte.activations.codecs.base import Packed
 from halfbyte.activations.codecs.masks import apply_mask
 from halfbyte.activations.engine.slots import Entry, Kept, Slot
 from halfbyte.activations.policy.needs import Need
 
-__all__ = ["unpack"]
+__all__ = ["decode_value", "unpack"]
 
 # torch's own words, which people search for.
 _MODIFIED = "one of the variables needed for gradient computation has been modified by an inplace operation"
@@ -23,15 +24,15 @@ def unpack(packed: Slot | Kept) -> Tensor:
     in memory. Can be called any number of times.
 
     Raises:
-        RuntimeError: the tensor was changed in place since it was saved; torch itself no longer looks once
-            hooks are set.
+        RuntimeError: the tensor was changed in place since it was saved, or its codec is wrong; torch itself
+            no longer looks once hooks are set.
     """
     if type(packed) is tuple:
         kept, version = packed
         return kept if kept._version == version else _changed(kept, version)
     entry = packed.entry  # type: ignore[union-attr]
-    if entry.alias is not None:
-        alias = entry.alias
+    alias = entry.alias  # read once: another thread may be encoding it
+    if alias is not None:
         return alias if alias._version == entry.version else _changed(alias, entry.version)
     if entry.spoiled:
         _changed_before_encoding(entry)
@@ -50,9 +51,24 @@ def _decode(entry: Entry, need: Need) -> Tensor:
             return mask.decode()
         if value.codec.holds_mask(value):
             return value.mask()
-    tensor = value.decode()
-    if mask is not None:
+    tensor = decode_value(value)
+    if mask is not None and entry.rectified:
         apply_mask(tensor, mask)
+    return tensor
+
+
+def decode_value(value: Packed) -> Tensor:
+    """The tensor that a codec encoded.
+
+    Raises:
+        RuntimeError: it comes back with another size, type or device.
+    """
+    tensor, layout = value.decode(), value.layout
+    if tensor.size() != layout.size or tensor.dtype is not layout.dtype or tensor.device != layout.device:
+        raise RuntimeError(
+            f"{value.codec} decoded {tensor.dtype} of size {list(tensor.size())} on {tensor.device}, expected "
+            f"{layout.dtype} of size {list(layout.size)} on {layout.device}: mend its decode"
+        )
     return tensor
 
 

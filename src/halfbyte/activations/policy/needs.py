@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["NEEDS", "Need", "need_of", "register_need"]
+__all__ = ["NEEDS", "NEVER_NEGATIVE", "Need", "need_of", "register_need"]
 
 
 class Need(IntEnum):
@@ -91,6 +91,9 @@ def need_of(node: str, field: str) -> Need:
 
 
 def register_need(node: str, field: str, need: Need) -> None:
+NEVER_NEGATIVE = frozenset({("ReluBackward0", "result")})
+"""Where SIGN is asked of a tensor without negative elements: what is not > 0 in it is 0."""
+
     """Say what an operator's backward reads of a tensor that it saves.
 
     Args:
