@@ -171,7 +171,7 @@ class Encoder:
 
 def _why_exact(savers: tuple[Saver, ...]) -> str:
     compiled = any(saver.node.startswith("CompiledFunction") for saver in savers)
-    return "saved by compiled code" if compiled else "statistics and losses"
+    return "saved by compiled code" if compiled else "weights, statistics and losses"
 
 
 def stored_bytes(x: Tensor) -> int:

@@ -30,7 +30,7 @@ class Need(IntEnum):
     VALUE = 3
     """The value; a lossy one changes the gradient a little."""
     EXACT = 4
-    """The value, exactly: statistics, and what a loss reads."""
+    """The value, exactly: weights, statistics, and what a loss reads."""
 
 
 _TABLE: dict[tuple[str, str], Need] = {
@@ -56,6 +56,13 @@ _TABLE: dict[tuple[str, str], Need] = {
     ("LeakyReluBackward1", "result"): Need.SIGN,
     ("MulBackward0", "self"): Need.TWO_VALUES,
     ("MulBackward0", "other"): Need.TWO_VALUES,
+    # Casts of frozen weights, and weights computed from others (weight norm, adapters), tell by nothing else.
+    ("AddmmBackward0", "mat2"): Need.EXACT,
+    ("MmBackward0", "mat2"): Need.EXACT,
+    ("LinearBackward0", "weight"): Need.EXACT,
+    ("ConvolutionBackward0", "weight"): Need.EXACT,
+    ("CudnnConvolutionBackward0", "weight"): Need.EXACT,
+    ("CudnnRnnBackward0", "weight"): Need.EXACT,
     # All that a compiled region saves is one node's; copies of weights are among it and look like any other.
     ("CompiledFunctionBackward", "tensors"): Need.EXACT,
     ("NativeBatchNormBackward0", "result1"): Need.EXACT,
@@ -84,6 +91,9 @@ _TABLE: dict[tuple[str, str], Need] = {
 NEEDS: Mapping[tuple[str, str], Need] = MappingProxyType(_TABLE)
 """Node and field to need. What is not listed needs its value."""
 
+NEVER_NEGATIVE = frozenset({("ReluBackward0", "result")})
+"""Where SIGN is asked of a tensor without negative elements: what is not > 0 in it is 0."""
+
 
 def need_of(node: str, field: str) -> Need:
     """What this node's backward reads of this field."""
@@ -91,9 +101,6 @@ def need_of(node: str, field: str) -> Need:
 
 
 def register_need(node: str, field: str, need: Need) -> None:
-NEVER_NEGATIVE = frozenset({("ReluBackward0", "result")})
-"""Where SIGN is asked of a tensor without negative elements: what is not > 0 in it is 0."""
-
     """Say what an operator's backward reads of a tensor that it saves.
 
     Args:
