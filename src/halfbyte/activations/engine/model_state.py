@@ -8,8 +8,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd import forward_ad
 
-__all__ = ["ModelState"]
+__all__ = ["ModelState", "is_plain"]
 
 _DERIVING = frozenset(
     f"{name}Backward0"
@@ -34,6 +35,11 @@ _DERIVING = frozenset(
     )
 )
 _LONGEST_CHAIN = 8
+_NOT_PLAIN = frozenset(
+    dtype
+    for name in ("complex32", "complex64", "complex128", "quint8", "qint8", "qint32", "quint4x2", "quint2x4")
+    if (dtype := getattr(torch, name, None)) is not None
+)
 
 
 def derived_from_parameter(node: Any) -> bool:
@@ -67,20 +73,25 @@ class ModelState:
         }
         self._storages.discard(0)
 
-    def holds(self, t: Tensor, node: Any) -> bool:
+    def holds(self, t: Tensor, node: Any, *, plain: bool) -> bool:
         """Whether `t`, whose grad_fn is `node` or None, belongs to a model's state."""
         if node is None:
-            if t.requires_grad:
+            if t.requires_grad or type(t) is nn.Parameter:
                 return True
         elif type(node).__name__ in _DERIVING and derived_from_parameter(node):
             return True
-        return (
-            type(t) is Tensor
-            and t.layout is torch.strided
-            and t.untyped_storage().data_ptr() in self._storages
-        )
+        return plain and t.untyped_storage().data_ptr() in self._storages
 
 
 def is_plain(t: Tensor) -> bool:
-    """Whether `t` is an ordinary strided tensor: no subclass, not sparse, nested, quantized or complex."""
-    return type(t) is Tensor and t.layout is torch.strided and not t.is_complex() and not t.is_quantized
+    """Whether `t` is what its memory holds: no subclass, not sparse, nested, quantized, complex, negated when
+    read, without memory (on the meta device, or a zero that stands for many), and not a dual number of
+    forward-mode differentiation, whose tangent would have to be encoded with it.
+    """
+    return (
+        type(t) is Tensor
+        and t.layout is torch.strided
+        and t.dtype not in _NOT_PLAIN
+        and not (t.is_neg() or t.is_nested or t.is_meta or t._is_zerotensor())
+        and forward_ad._current_level < 0
+    )

@@ -96,16 +96,17 @@ class Session:
         if node is not None:
             self.owners.learn(node, current)
         nbytes = t.numel() * t.element_size()
-        if self._state.holds(t, node):
+        plain = is_plain(t)
+        if self._state.holds(t, node, plain=plain):
             self._passed["model"].add(nbytes)
             return _keep(t, node)
-        if nbytes < self._min_bytes:
-            self._passed["small"].add(nbytes)
-            return _keep(t, node)
-        if not is_plain(t):
+        if not plain:
             self._passed["other"].add(nbytes)
             return _keep(t, node)
         return self._note(t, current)
+        if nbytes < self._min_bytes:
+            self._passed["small"].add(nbytes)
+            return _keep_small(t, node)
 
     def _note(self, t: Tensor, current: int) -> Slot:
         storage = t.untyped_storage()._cdata
@@ -190,10 +191,13 @@ class Session:
 
 
 def _keep(t: Tensor, node: Any) -> Kept:
-    if node is None:
-        return t, t._version
     # An output must not come back to its own node: the cycle would never be collected.
-    kept = t.detach()
-    if kept.untyped_storage().nbytes() > 2 * kept.numel() * kept.element_size():
-        kept = kept.clone()  # a small view would keep all of a big storage
-    return kept, kept._version
+    kept = t if node is None else t.detach()
+    return kept, t._version
+
+
+def _keep_small(t: Tensor, node: Any) -> Kept:
+    if node is not None and t.untyped_storage().nbytes() > 2 * t.numel() * t.element_size():
+        t = t.detach().clone()  # a view of a small part would keep all of the storage
+        return t, t._version
+    return _keep(t, node)
