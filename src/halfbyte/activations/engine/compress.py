@@ -86,7 +86,7 @@ class compress(ContextDecorator):  # noqa: N801 - used like a function, as torch
         self._min_bytes = min_bytes
         self._seed = seed
         self._excluded = exclusion(model, exclude)
-        self._paths = ModulePaths(model)
+        self._names = ModulePaths.names(model)
         self._step = 0
         self._epoch = 0
         self._answers: Answers = {}
@@ -122,8 +122,8 @@ class compress(ContextDecorator):  # noqa: N801 - used like a function, as torch
         self._warn_if_nested()
         session = self._begin()
         with ExitStack() as stack:
-            self._paths.start()
-            stack.callback(self._paths.stop)
+            session.paths.start()
+            stack.callback(session.paths.stop)
             stack.enter_context(session.owners.watch())
             stack.enter_context(torch.autograd.graph.saved_tensors_hooks(session.pack, unpack))
             self._entered().append((session, stack.pop_all()))
@@ -163,7 +163,7 @@ class compress(ContextDecorator):  # noqa: N801 - used like a function, as torch
         return Session(
             encoder,
             new_owners(),
-            self._paths,
+            ModulePaths(self._names),
             ModelState(self._model),
             min_bytes=self._min_bytes,
             deferred=deferred,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from threading import get_ident
 from typing import Any
 
 import torch
@@ -12,24 +12,34 @@ __all__ = ["ModulePaths"]
 
 
 class ModulePaths:
-    """Follows the modules of one model as they run, by hooks that torch calls for every module.
+    """Follows the modules of one model as they run on one thread, by hooks that torch calls for every module.
+
+    Args:
+        names: of the model's modules, from `ModulePaths.names`.
 
     Attributes:
-        passes: how often the outermost module was entered on this thread.
+        passes: how often the outermost module was entered.
     """
 
-    def __init__(self, model: nn.Module | None) -> None:
-        modules = [] if model is None else list(model.named_modules())
-        # Compiled code does not call hooks; it would be compiled again because of them.
-        compiled = any(hasattr(m, "_orig_mod") or m._compiled_call_impl is not None for _, m in modules)
-        self._names = {} if compiled else {module: name for name, module in modules}
-        self._thread = threading.local()
+    def __init__(self, names: dict[nn.Module, str]) -> None:
+        self._names = names
+        self._thread = get_ident()
+        self._running: list[str] = []
         self._handles: list[Any] = []
         self.passes = 0
 
+    @staticmethod
+    def names(model: nn.Module | None) -> dict[nn.Module, str]:
+        """The names of a model's modules; none for compiled code, which does not call hooks, and would be
+        compiled again because of them.
+        """
+        modules = [] if model is None else list(model.named_modules())
+        compiled = any(hasattr(m, "_orig_mod") or m._compiled_call_impl is not None for _, m in modules)
+        return {} if compiled else {module: name for name, module in modules}
+
     def start(self) -> None:
-        """Begin to follow. The stack is empty: modules that are running already are not known."""
-        self._thread.stack = []
+        """Begin to follow. Modules that are running already are not known."""
+        self._thread = get_ident()
         if self._names:
             module = torch.nn.modules.module
             self._handles = [
@@ -44,23 +54,18 @@ class ModulePaths:
         self._handles = []
 
     def current(self) -> str:
-        """The name of the innermost module that is running on this thread, "" outside of any."""
-        stack = getattr(self._thread, "stack", None)
-        return stack[-1] if stack else ""
+        """The name of the innermost module that is running, "" outside of any."""
+        return self._running[-1] if self._running else ""
 
     def _enter(self, module: nn.Module, inputs: Any) -> None:
-        if torch.compiler.is_compiling():
+        if torch.compiler.is_compiling() or get_ident() != self._thread or module not in self._names:
             return
-        stack = getattr(self._thread, "stack", None)
-        if stack is None or (name := self._names.get(module)) is None:
-            return
-        if not stack:
+        if not self._running:
             self.passes += 1
-        stack.append(name)
+        self._running.append(self._names[module])
 
     def _leave(self, module: nn.Module, inputs: Any, output: Any) -> None:
-        if torch.compiler.is_compiling():
+        if torch.compiler.is_compiling() or get_ident() != self._thread:
             return
-        stack = getattr(self._thread, "stack", None)
-        if stack and module in self._names:
-            stack.pop()
+        if self._running and module in self._names:
+            self._running.pop()

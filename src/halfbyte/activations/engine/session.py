@@ -64,6 +64,7 @@ class Session:
 
     Attributes:
         owners: knows who saved what.
+        paths: knows which module is running.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class Session:
     ) -> None:
         self._encoder = encoder
         self.owners = owners
-        self._paths = paths
+        self.paths = paths
         self._state = state
         self._min_bytes = min_bytes
         self._deferred = deferred
@@ -117,7 +118,7 @@ class Session:
             self._settle(key)
             entry = None
         if entry is None or pending is None:
-            entry = Entry(t.detach(), storage, self._paths.current(), self._aliases)
+            entry = Entry(t.detach(), storage, self.paths.current(), self._aliases)
             pending = self._pending[key] = _Pending(entry, self._calls)
         slot = Slot(entry, current)
         pending.slots.append(weakref.ref(slot))
