@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 import torch
@@ -24,9 +25,14 @@ def can_defer() -> bool:
     """Whether savers can be proven, references be counted and versions be read.
 
     Where not, tensors are encoded as soon as they are packed, each as one whose saver is unknown: right, but
-        with less
-    saving.
+    with less saving.
     """
+    # Modes that would mislead the test (inference, fake tensors, torch.func) are not set in a new thread.
+    with ThreadPoolExecutor(1) as clean:
+        return clean.submit(_can_defer).result()
+
+
+def _can_defer() -> bool:
     try:
         return counts_references() and _proves_savers() and _versions_are_shared()
     except (AttributeError, RuntimeError, TypeError):
