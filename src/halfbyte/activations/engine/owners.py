@@ -119,5 +119,7 @@ class NodeCreation(Owners):
         return torch.autograd.graph.node_creation_hook(self._created)  # type: ignore[attr-defined, no-any-return]
 
     def _created(self, node: Any) -> None:
-        self._remember(node._sequence_nr())
-        self.claim(node)
+        sequence = node._sequence_nr()
+        if sequence < _ACCUMULATE_GRAD:
+            self._remember(sequence)
+            self.claim(node)

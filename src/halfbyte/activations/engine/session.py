@@ -104,10 +104,10 @@ class Session:
         if not plain:
             self._passed["other"].add(nbytes)
             return _keep(t, node)
-        return self._note(t, current)
         if nbytes < self._min_bytes:
             self._passed["small"].add(nbytes)
             return _keep_small(t, node)
+        return self._note(t, current)
 
     def _note(self, t: Tensor, current: int) -> Slot:
         storage = t.untyped_storage()._cdata
@@ -160,11 +160,12 @@ class Session:
         entry.leave_count()
         alias = entry.alias
         if alias is not None and alias._version != entry.version:
-            entry.alias = None
             entry.spoiled = True
+            entry.alias = None
             return
         slots = [slot for ref in pending.slots if (slot := ref()) is not None]
-        self._encoder.encode(entry, slots, keep)
+        if slots:  # none is left when another thread's backward, or the collector, has just been here
+            self._encoder.encode(entry, slots, keep)
 
     def reach(self, nodes: Iterable[Any]) -> None:
         """Look into these complete nodes and their ancestors too."""

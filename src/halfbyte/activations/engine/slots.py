@@ -45,8 +45,7 @@ class Entry:
     """One saved tensor: first an alias of it, then its one encoding.
 
     Autograd holds the slots, the slots hold the entry, and nothing else holds either: the bytes go when
-        backward lets
-    go of them, or when the graph is dropped, without a garbage collector.
+    backward lets go of them, or when the graph is dropped, without a garbage collector.
 
     Attributes:
         alias: the tensor, detached, until it is encoded; for good when it is kept as it is.
@@ -54,8 +53,8 @@ class Entry:
         storage: address of its storage.
         aliases: the session's count of aliases by storage, as long as this one is counted there.
         path: the module that was running when it was saved first.
-        rectified: whether it is 0 wherever its mask is.
         value, mask: the encodings. `mask` stands alone when backward needs no value.
+        rectified: whether it is 0 wherever its mask is.
         spoiled: changed in place after it was saved, before it was encoded.
         row, ledger, held_bytes: where it is accounted for, and with how many bytes.
     """
@@ -67,8 +66,8 @@ class Entry:
         "held_bytes",
         "ledger",
         "mask",
-        "rectified",
         "path",
+        "rectified",
         "row",
         "spoiled",
         "storage",
@@ -84,8 +83,8 @@ class Entry:
         self.aliases: dict[int, int] | None = aliases
         aliases[storage] = aliases.get(storage, 0) + 1
         self.value: Packed | None = None
-        self.rectified = False
         self.mask: Packed | None = None
+        self.rectified = False
         self.spoiled = False
         self.row: Row | None = None
         self.ledger: Ledger | None = None
