@@ -396,6 +396,19 @@ def integer_range(x: int, type: int, count: int, num_threads: int) -> tuple[int,
 def convert_integers(x: int, from_type: int, count: int, out: int, to_type: int, num_threads: int) -> None:
     """out[i] = x[i]."""
 
+def scan_zeros(x: int, element: int, count: int, bits: int, num_threads: int) -> tuple[int, bool]:
+    """
+    bits[i] = any bit of x[i] is set; how many are, and whether some element is negative, -0 or NaN.
+    """
+
+def compact(x: int, element: int, count: int, bits: int, values: int, value_type: int, num_threads: int) -> bool:
+    """
+    The elements whose bit is set, in the type of the values; whether all that were finite still are.
+    """
+
+def expand(bits: int, bytes: int, count: int, values: int, value_type: int, num_values: int, out: int, element: int, num_threads: int) -> None:
+    """Values where bits are set, zeros elsewhere."""
+
 def channel_ranges(x: int, element: int, outer: int, channels: int, inner: int, max_abs: int, num_threads: int) -> bool:
     """
     max_abs[c] = max |x| over channel c of an (outer, channels, inner) array, infinity when it is not finite. Returns whether all are >= 0.
@@ -420,4 +433,14 @@ def sfpr_zvc_gather(counts: int, runs: int, codes: int, num_threads: int) -> Non
 def sfpr_zvc_decode(scales: int, is_unsigned: int, mask: int, counts: int, codes: int, num_codes: int, element: int, outer: int, channels: int, inner: int, x: int, num_threads: int) -> bool:
     """
     x = code * scale, and 0 where there is none. Returns whether mask and counts fit the codes.
+    """
+
+def encode_groups(x: int, element: int, count: int, bits: int, group: int, stochastic: bool, key: int, codes: int, least: int, steps: int, num_threads: int) -> int:
+    """
+    Quantize groups of elements; returns how many have to be kept elsewhere (their steps are NaN).
+    """
+
+def decode_groups(codes: int, codes_size: int, least: int, least_size: int, steps: int, steps_size: int, element: int, count: int, bits: int, group: int, x: int, num_threads: int) -> int:
+    """
+    The inverse; returns how many groups are kept elsewhere. Raises ValueError for parts of wrong sizes.
     """

@@ -1,6 +1,7 @@
 """Fixed-point codes of channels, natively where that is possible: what `Sfpr` keeps of a tensor.
 
-Elements are flat, in memory order, float32, bfloat16 or float16: a contiguous `(outer, channels, inner)` array.
+Elements are flat, in memory order, float32, bfloat16 or float16: a contiguous `(outer, channels, inner)`
+    array.
 Parts begin with the scale of each channel, float32 (channels,), NaN where the channel is not finite, and with
 whether codes are unsigned, uint8 (1,).
 """

@@ -19,7 +19,7 @@ ELEMENTS = {torch.float32: 0, torch.bfloat16: 1, torch.float16: 2}
 
 def runs_natively(x: Tensor) -> bool:
     """Whether the native kernels take this tensor; otherwise the same is done in torch operations."""
-    return x.device.type == "cpu" and x.dtype in ELEMENTS
+    return x.is_cpu and x.dtype in ELEMENTS
 
 
 def num_threads() -> int:

@@ -25,6 +25,7 @@ from halfbyte.activations.policy.saved_tensor import Plan, PolicyFunction, Saved
 if TYPE_CHECKING:
     from halfbyte.activations.engine.ledger import Ledger
     from halfbyte.activations.engine.row import Kind, Row
+    from halfbyte.activations.engine.sensitivity import Sensitivity
 
 __all__ = ["Answers", "Encoder", "stored_bytes"]
 
@@ -39,11 +40,14 @@ Answers = dict[object, "_Choice"]
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """What becomes of a tensor, and why when it is kept as it is."""
+    """What becomes of a tensor, and why if it is kept as it is; `saved` is what the policy was told, if
+    asked.
+    """
 
     codec: Codec | None
     mask: bool = False
     why: str = ""
+    saved: SavedTensor | None = None
 
 
 class Encoder:
@@ -56,6 +60,7 @@ class Encoder:
         seed, step: what random rounding is drawn from.
         answers: of the policy, remembered from step to step.
         measures_error: whether the error of each lossy tensor is measured in this step, on a sample.
+        sensitivity: tells the policy what this step shows, in steps in which it wants to know.
     """
 
     def __init__(
@@ -68,6 +73,7 @@ class Encoder:
         step: int,
         answers: Answers,
         measures_error: bool,
+        sensitivity: Sensitivity | None,
     ) -> None:
         self._policy = policy
         self._ledger = ledger
@@ -75,6 +81,7 @@ class Encoder:
         self._key = (seed * _GOLDEN + step * 0xD1B54A32D192ED03) & _WORD
         self._answers = answers
         self._measures_error = measures_error
+        self._sensitivity = sensitivity
         self._ordinals: dict[object, int] = {}
 
     def begin_pass(self) -> None:
@@ -112,6 +119,8 @@ class Encoder:
         if self._measures_error and not value.codec.lossless:
             relative, largest = sampled_error(x, value)
             self._ledger.error(entry.row, relative, largest)
+        if self._sensitivity is not None and choice.saved is not None:
+            self._sensitivity.encoded(choice.saved, value, slots)
         entry.alias = None
 
     def passed(self, what: str, calls: int, nbytes: int) -> None:
@@ -164,9 +173,8 @@ class Encoder:
         if not isinstance(plan, Plan):
             plan = Plan(plan)
         lossy = plan.codec is not None and not plan.codec.lossless
-        return _Choice(
-            plan.codec, saved.mask_needed and lossy, plan.why or ("" if plan.codec else "by policy")
-        )
+        why = plan.why or ("" if plan.codec else "by policy")
+        return _Choice(plan.codec, saved.mask_needed and lossy, why, saved)
 
 
 def _why_exact(savers: tuple[Saver, ...]) -> str:

@@ -30,15 +30,17 @@ class Slot:
         saver: node and field, once proven; None until then, and for ever when no node that can be looked into
             has it.
         need: of that saver.
+        gradient: watches what comes back to it, in steps that measure sensitivities.
     """
 
-    __slots__ = ("__weakref__", "entry", "need", "saver", "sequence")
+    __slots__ = ("__weakref__", "entry", "gradient", "need", "saver", "sequence")
 
     def __init__(self, entry: Entry, sequence: int) -> None:
         self.entry = entry
         self.sequence = sequence
         self.saver: Saver | None = None
         self.need = Need.VALUE
+        self.gradient: object | None = None
 
 
 class Entry:

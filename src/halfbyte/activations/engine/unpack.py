@@ -66,8 +66,8 @@ def decode_value(value: Packed) -> Tensor:
     tensor, layout = value.decode(), value.layout
     if tensor.size() != layout.size or tensor.dtype is not layout.dtype or tensor.device != layout.device:
         raise RuntimeError(
-            f"{value.codec} decoded {tensor.dtype} of size {list(tensor.size())} on {tensor.device}, expected "
-            f"{layout.dtype} of size {list(layout.size)} on {layout.device}: mend its decode"
+            f"{value.codec} decoded {tensor.dtype} of size {list(tensor.size())} on {tensor.device}, "
+            f"expected {layout.dtype} of size {list(layout.size)} on {layout.device}: mend its decode"
         )
     return tensor
 

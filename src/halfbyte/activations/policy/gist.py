@@ -9,7 +9,6 @@ import torch
 
 from halfbyte.activations.codecs.cast import Cast
 from halfbyte.activations.codecs.zero_value import ZeroValue
-from halfbyte.activations.policy.loss import keep_for_loss
 from halfbyte.activations.policy.roles import is_relu_output
 from halfbyte.activations.policy.saved_tensor import Plan, Policy, SavedTensor
 
@@ -26,7 +25,7 @@ class GistPolicy(Policy):
         Cast(self.cast)
 
     def plan(self, saved: SavedTensor) -> Plan:
-        return keep_for_loss(saved) or (self._narrow(saved) if _is_wide(saved) else self._keep(saved))
+        return self._narrow(saved) if _is_wide(saved) else self._keep(saved)
 
     def _narrow(self, saved: SavedTensor) -> Plan:
         return Plan(ZeroValue(cast=self.cast) if is_relu_output(saved) else Cast(self.cast))

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 from halfbyte.activations.codecs.group_quantized import GroupQuantized
-from halfbyte.activations.policy.loss import keep_for_loss
 from halfbyte.activations.policy.saved_tensor import Plan, Policy, SavedTensor
 
 __all__ = ["GroupQuantizedPolicy", "group_quantized"]
@@ -30,7 +29,9 @@ class GroupQuantizedPolicy(Policy):
     def plan(self, saved: SavedTensor) -> Plan:
         if math.prod(saved.size) < _FEWEST_GROUPS * self.group:
             return Plan(None, "few values")
-        return keep_for_loss(saved) or Plan(self._codec())
+        if saved.saved_by("SoftmaxBackward0", "SafeSoftmaxBackward0"):
+            return Plan(GroupQuantized(8, self.group, self.stochastic), "a softmax")
+        return Plan(self._codec())
 
     def _codec(self) -> GroupQuantized:
         return GroupQuantized(bits=self.bits, group=self.group, stochastic=self.stochastic)
@@ -41,7 +42,7 @@ def group_quantized(bits: int = 2, group: int = 256, stochastic: bool = True) ->
     fewer bytes than float32, at the same rate for every tensor. Gradients get noisier, but with random
     rounding not biased through linear layers.
 
-    Results of softmax and what losses read stay exact, and so do tensors of fewer than 16 groups.
+    Tensors of fewer than 16 groups stay exact; results of softmax have 8 bits, as their small values count.
 
     Args:
         bits: 1, 2, 3, 4 or 8.

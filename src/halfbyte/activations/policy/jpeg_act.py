@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from halfbyte.activations.codecs.jpeg_act import JpegAct
 from halfbyte.activations.codecs.sfpr import Sfpr
-from halfbyte.activations.policy.loss import keep_for_loss
 from halfbyte.activations.policy.roles import channel_of, is_map_to_normalize, is_relu_output
 from halfbyte.activations.policy.saved_tensor import Plan, Policy, SavedTensor
 from halfbyte.activations.policy.table_schedule import TableSchedule, parse_schedule
@@ -36,7 +35,7 @@ class JpegActPolicy(Policy):
         self.begin_step(0, 0)
 
     def plan(self, saved: SavedTensor) -> Plan:
-        return keep_for_loss(saved) or Plan(self._codec(saved))
+        return Plan(self._codec(saved))
 
     def _codec(self, saved: SavedTensor) -> JpegAct | Sfpr:
         if is_relu_output(saved):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["NEEDS", "NEVER_NEGATIVE", "Need", "need_of", "register_need"]
+__all__ = ["EXACT_FIELDS", "EXACT_NODES", "NEEDS", "NEVER_NEGATIVE", "Need", "need_of", "register_need"]
 
 
 class Need(IntEnum):
@@ -71,21 +71,6 @@ _TABLE: dict[tuple[str, str], Need] = {
     ("NativeLayerNormBackward0", "result2"): Need.EXACT,
     ("NativeGroupNormBackward0", "result1"): Need.EXACT,
     ("NativeGroupNormBackward0", "result2"): Need.EXACT,
-    ("LogSoftmaxBackward0", "result"): Need.EXACT,
-    ("MseLossBackward0", "self"): Need.EXACT,
-    ("MseLossBackward0", "target"): Need.EXACT,
-    ("L1LossBackward0", "self"): Need.EXACT,
-    ("L1LossBackward0", "target"): Need.EXACT,
-    ("HuberLossBackward0", "self"): Need.EXACT,
-    ("HuberLossBackward0", "target"): Need.EXACT,
-    ("SmoothL1LossBackward0", "self"): Need.EXACT,
-    ("SmoothL1LossBackward0", "target"): Need.EXACT,
-    ("KlDivBackward0", "self"): Need.EXACT,
-    ("KlDivBackward0", "target"): Need.EXACT,
-    ("BinaryCrossEntropyBackward0", "self"): Need.EXACT,
-    ("BinaryCrossEntropyBackward0", "target"): Need.EXACT,
-    ("BinaryCrossEntropyWithLogitsBackward0", "self"): Need.EXACT,
-    ("BinaryCrossEntropyWithLogitsBackward0", "target"): Need.EXACT,
 }
 
 NEEDS: Mapping[tuple[str, str], Need] = MappingProxyType(_TABLE)
@@ -95,9 +80,23 @@ NEVER_NEGATIVE = frozenset({("ReluBackward0", "result")})
 """Where SIGN is asked of a tensor without negative elements: what is not > 0 in it is 0."""
 
 
+# Parts of names, as of SmoothL1LossBackward0 and CudnnCtcLossBackward0. An L1 loss written by hand is an
+# absolute value, whose gradient jumps at 0, where lossy values end up.
+EXACT_NODES = ("Loss", "BinaryCrossEntropy", "KlDiv", "AbsBackward", "LogSoftmax")
+"""Nodes with one of these in their name read values exactly: the gradient starts from them, and they are few.
+"""
+
+EXACT_FIELDS = ("logsumexp",)
+"""Likewise fields: the statistics of attention."""
+
+
 def need_of(node: str, field: str) -> Need:
     """What this node's backward reads of this field."""
-    return _TABLE.get((node, field), Need.VALUE)
+    need = _TABLE.get((node, field))
+    if need is not None:
+        return need
+    exact = field in EXACT_FIELDS or any(name in node for name in EXACT_NODES)
+    return Need.EXACT if exact else Need.VALUE
 
 
 def register_need(node: str, field: str, need: Need) -> None:

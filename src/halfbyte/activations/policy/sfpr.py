@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from halfbyte.activations.codecs.sfpr import Sfpr
-from halfbyte.activations.policy.loss import keep_for_loss
 from halfbyte.activations.policy.roles import channel_of
 from halfbyte.activations.policy.saved_tensor import Plan, Policy, SavedTensor
 
@@ -23,7 +22,7 @@ class SfprPolicy(Policy):
         self._codec(None)
 
     def plan(self, saved: SavedTensor) -> Plan:
-        return keep_for_loss(saved) or Plan(self._codec(channel_of(saved)))
+        return Plan(self._codec(channel_of(saved)))
 
     def _codec(self, channel: int | None) -> Sfpr:
         return Sfpr(bits=self.bits, headroom=self.headroom, channel=channel)
