@@ -213,19 +213,25 @@ std::uint64_t positive(const T* x) {
   return join(x, [](T element) { return static_cast<std::uint16_t>(element.bits - 1) < infinity_of(T{}); });
 }
 
+// work(i, ones) for every element: all ones where its bit is set, else 0; without branches, which would be guessed.
+template <class T, class Work>
+void for_lanes(std::uint64_t bits, const Work& work) {
+  for (std::size_t byte = 0; byte < kBlock; byte += 8) {
+    const auto eight = static_cast<T>(bits >> byte & 0xff);
+    for (std::size_t i = 0; i < 8; ++i) {
+      const auto place = static_cast<T>(1u << i);
+      work(byte + i, static_cast<T>(-static_cast<T>((eight & place) == place)));
+    }
+  }
+}
+
 template <class T>
 void spread(std::uint64_t bits, T pattern, T* x) {
-  for (std::size_t byte = 0; byte < kBlock; byte += 8) {
-    const auto eight = static_cast<std::uint8_t>(bits >> byte);
-    for (std::size_t i = 0; i < 8; ++i) x[byte + i] = (eight & 1u << i) != 0 ? pattern : T{0};
-  }
+  for_lanes<T>(bits, [=](std::size_t i, T ones) { x[i] = pattern & ones; });
 }
 template <class T>
 void keep(std::uint64_t bits, T* x) {
-  for (std::size_t byte = 0; byte < kBlock; byte += 8) {
-    const auto eight = static_cast<std::uint8_t>(bits >> byte);
-    for (std::size_t i = 0; i < 8; ++i) x[byte + i] = (eight & 1u << i) != 0 ? x[byte + i] : T{0};
-  }
+  for_lanes<T>(bits, [=](std::size_t i, T ones) { x[i] &= ones; });
 }
 
 #endif
