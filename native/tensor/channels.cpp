@@ -11,7 +11,8 @@ namespace halfbyte::tensor {
 namespace {
 
 constexpr std::size_t kPiece = 1 << 16;   // elements
-constexpr std::size_t kShortest = 16;     // planes of fewer elements than this go by columns
+constexpr std::size_t kShort = 64;        // planes of fewer elements go by columns when there are many of each channel
+constexpr std::size_t kMany = 16;
 constexpr std::size_t kColumns = 2048;    // of a block
 constexpr std::size_t kBlock = 1 << 17;   // elements of a block
 
@@ -37,10 +38,10 @@ struct Ranges {
   }
 
   [[nodiscard]] bool none_below_zero(Element element) const {
-    const std::uint32_t minus_zero = element == Element::float32 ? 0x80000000u : 0x8000u;
-    const std::uint32_t infinity = element == Element::float32 ? 0x7f800000u : element == Element::bfloat16 ? 0x7f80u : 0x7c00u;
-    const auto nan = [&](std::uint32_t bits) { return bits > infinity; };
-    return with_sign <= minus_zero && std::none_of(max_bits.begin(), max_bits.end(), nan);
+    constexpr std::uint32_t kInfinity[] = {0x7f800000, 0x7f80, 0x7c00};
+    const std::uint32_t minus_zero = element == Element::float32 ? 0x80000000 : 0x8000;
+    const auto is_nan = [&](std::uint32_t bits) { return bits > kInfinity[static_cast<int>(element)]; };
+    return with_sign <= minus_zero && std::none_of(max_bits.begin(), max_bits.end(), is_nan);
   }
 
   // The array as a matrix of whole channels, or of several times all of them where they are few.
@@ -98,7 +99,8 @@ bool channel_ranges(const void* x, Element element, std::size_t outer, std::size
                 .channels = channels,
                 .inner = inner,
                 .max_bits = std::vector<std::uint32_t>(channels)};
-  if (ranges.count > 0) ranges.inner < kShortest ? ranges.by_columns(num_threads) : ranges.by_planes(num_threads);
+  const bool by_columns = inner == 1 || (inner < kShort && outer >= kMany);
+  if (ranges.count > 0) by_columns ? ranges.by_columns(num_threads) : ranges.by_planes(num_threads);
   kernels.to_float(ranges.max_bits.data(), channels, max_abs);
   return ranges.none_below_zero(element);
 }

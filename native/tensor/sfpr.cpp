@@ -38,8 +38,8 @@ bool invert(float levels, float* scales, std::vector<float>& inverse) {
   return is_finite;
 }
 
-// The factors of channels, by elements in memory order. Where planes are short, in a table that kernels can read as they
-// read the elements; a table of all channels that is short as well is repeated.
+// The factors of channels, by elements in memory order. Where planes are short, in a table that kernels read as they
+// read the elements; where all channels together are few elements, this table repeats them.
 class FactorsOfElements {
  public:
   FactorsOfElements(const float* factors, const ChannelArray& array) {
@@ -130,7 +130,7 @@ void sfpr_zvc_gather(const std::int32_t* counts, std::size_t runs, std::uint8_t*
   std::vector<std::size_t> begin(runs + 1);
   for (std::size_t run = 0; run < runs; ++run) begin[run + 1] = begin[run] + static_cast<std::size_t>(counts[run]);
   parallel_for(num_threads, runs, [&](std::size_t run) {
-    std::memcpy(codes + begin[run], room + run * kRunRoom, begin[run + 1] - begin[run]);
+    if (counts[run] > 0) std::memcpy(codes + begin[run], room + run * kRunRoom, begin[run + 1] - begin[run]);
   });
 }
 

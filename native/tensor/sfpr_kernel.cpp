@@ -1,3 +1,5 @@
+#include "tensor/nibbles.hpp"
+#include "tensor/nonzero.hpp"
 #include "tensor/sfpr.hpp"
 #include "tensor/sfpr_runs.hpp"
 #include "tensor/zvc.hpp"
@@ -63,13 +65,6 @@ void decode8(const std::uint8_t* codes, const SfprSlice& slice, void* x) {
   });
 }
 
-template <class Kind>
-unsigned clip4(std::uint8_t code) {
-  if (Kind::is_unsigned) return code < 15 ? code : 15;
-  const auto value = static_cast<std::int8_t>(code);
-  return static_cast<unsigned>(value < -8 ? -8 : value > 7 ? 7 : value) & 15;
-}
-
 template <class T>
 void encode4(const void* x, const SfprSlice& slice, std::uint8_t* codes) {
   with_kind(slice, [&](auto kind) {
@@ -77,10 +72,7 @@ void encode4(const void* x, const SfprSlice& slice, std::uint8_t* codes) {
     std::uint8_t block[kBlock + 1];
     for_blocks(slice.count, [&](std::size_t i, std::size_t n) {
       quantize<Kind>(static_cast<const T*>(x), slice.factors, slice.first + i, n, block);
-      block[n] = 0;
-      for (std::size_t j = 0; j < (n + 1) / 2; ++j) {
-        codes[i / 2 + j] = static_cast<std::uint8_t>(clip4<Kind>(block[2 * j]) | clip4<Kind>(block[2 * j + 1]) << 4);
-      }
+      pack_nibbles<Kind::is_unsigned>(block, n, codes + i / 2);
     });
   });
 }
@@ -89,98 +81,73 @@ template <class T>
 void decode4(const std::uint8_t* codes, const SfprSlice& slice, void* x) {
   with_kind(slice, [&](auto kind) {
     using Kind = decltype(kind);
-    const std::uint8_t sign = Kind::is_unsigned ? 0 : 8;
     std::uint8_t block[kBlock + 1];
     for_blocks(slice.count, [&](std::size_t i, std::size_t n) {
-      for (std::size_t j = 0; j < (n + 1) / 2; ++j) {
-        const std::uint8_t two = codes[i / 2 + j];
-        block[2 * j] = static_cast<std::uint8_t>(((two & 15) ^ sign) - sign);
-        block[2 * j + 1] = static_cast<std::uint8_t>((two >> 4 ^ sign) - sign);
-      }
+      unpack_nibbles<Kind::is_unsigned>(codes + i / 2, n, block);
       dequantize<Kind>(block, slice.factors, slice.first + i, n, static_cast<T*>(x));
     });
   });
 }
 
-#if defined(__AVX512F__)
-
-std::uint64_t nonzero64(const float* x) {
-  const __m512i magnitude = _mm512_set1_epi32(0x7fffffff);
-  const auto at = [&](int i) {
-    return std::uint64_t{_mm512_test_epi32_mask(_mm512_loadu_si512(x + 16 * i), magnitude)} << (16 * i);
-  };
-  return at(0) | at(1) | at(2) | at(3);
+// Bits of up to 63 elements.
+std::uint64_t load_bits_part(const std::uint8_t* mask, std::size_t n) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, mask, (n + 7) / 8);
+  return bits;
 }
 
-template <class T>
-std::uint64_t nonzero64(const T* x) {
-  const __m512i magnitude = _mm512_set1_epi16(0x7fff);
-  const auto at = [&](int i) {
-    return std::uint64_t{_mm512_test_epi16_mask(_mm512_loadu_si512(x + 32 * i), magnitude)} << (32 * i);
-  };
-  return at(0) | at(1);
+std::uint64_t load_bits(const std::uint8_t* mask) {
+  std::uint64_t bits;
+  std::memcpy(&bits, mask, 8);
+  return bits;
 }
 
-#else
-
-bool is_zero(float x) { return (bits_of(x) & 0x7fffffffu) == 0; }
-
+// Masks and compresses the codes of a block; returns how many are kept.
 template <class T>
-bool is_zero(T x) {
-  return (x.bits & 0x7fffu) == 0;
-}
-
-template <class T>
-std::uint64_t nonzero64(const T* x) {
-  std::uint64_t mask = 0;
-  for (int i = 0; i < 64; ++i) mask |= std::uint64_t{!is_zero(x[i])} << i;
-  return mask;
-}
-
-#endif
-
-template <class T>
-std::uint64_t nonzero_part(const T* x, std::size_t n) {
-  if (n == 64) return nonzero64(x);
-  T elements[64] = {};
-  std::memcpy(elements, x, n * sizeof(T));
-  return nonzero64(elements);
+std::size_t compress(const T* x, const std::uint8_t* block, std::size_t n, std::uint8_t* mask, std::uint8_t* codes) {
+  std::size_t kept = 0, i = 0;
+  for (; i + 64 <= n; i += 64) {
+    const std::uint64_t bits = nonzero64(x + i);
+    std::memcpy(mask + i / 8, &bits, 8);
+    kept += compress64(bits, block + i, codes + kept);
+  }
+  if (i == n) return kept;
+  const std::uint64_t bits = nonzero_part(x + i, n - i);
+  std::memcpy(mask + i / 8, &bits, (n - i + 7) / 8);
+  return kept + compress64(bits, block + i, codes + kept);
 }
 
 template <class T>
 std::size_t encode_zvc(const void* x, const SfprSlice& slice, std::uint8_t* mask, std::uint8_t* codes) {
   return with_kind(slice, [&](auto kind) {
-    const T* const elements = static_cast<const T*>(x) + slice.first;
+    const T* const elements = static_cast<const T*>(x);
     std::uint8_t block[kBlock];
     std::size_t kept = 0;
     for_blocks(slice.count, [&](std::size_t i, std::size_t n) {
-      quantize<decltype(kind)>(static_cast<const T*>(x), slice.factors, slice.first + i, n, block);
-      for (std::size_t j = 0; j < n; j += 64) {
-        const std::size_t part = smaller(64, n - j);
-        const std::uint64_t bits = nonzero_part(elements + i + j, part);
-        std::memcpy(mask + (i + j) / 8, &bits, (part + 7) / 8);
-        kept += compress64(bits, block + j, codes + kept);
-      }
+      quantize<decltype(kind)>(elements, slice.factors, slice.first + i, n, block);
+      kept += compress(elements + slice.first + i, block, n, mask + i / 8, codes + kept);
     });
     return kept;
   });
 }
 
-std::uint64_t bits_at(const std::uint8_t* mask, std::size_t i, std::size_t count) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, mask + i / 8, smaller(8, (count - i + 7) / 8));
-  return bits;
+// Whether the mask has this many bits, all of them for elements that there are.
+bool has_bits(const std::uint8_t* mask, std::size_t n, std::size_t expected) {
+  std::size_t found = 0, i = 0;
+  for (; i + 64 <= n; i += 64) found += static_cast<std::size_t>(__builtin_popcountll(load_bits(mask + i / 8)));
+  const std::uint64_t rest = load_bits_part(mask + i / 8, n - i);
+  return rest >> (n - i) == 0 && found + static_cast<std::size_t>(__builtin_popcountll(rest)) == expected;
 }
 
-// Whether the mask has this many bits, all of them for elements that there are.
-bool has_bits(const std::uint8_t* mask, std::size_t count, std::size_t expected) {
-  std::size_t found = 0;
-  for (std::size_t i = 0; i < count; i += 64) {
-    const std::uint64_t bits = bits_at(mask, i, count);
-    found += static_cast<std::size_t>(__builtin_popcountll(bits));
-    if (count - i < 64 && bits >> (count - i) != 0) return false;
+// The codes of a block, 0 where there is none; returns how many there were.
+std::size_t expand(const std::uint8_t* mask, const std::uint8_t* codes, std::size_t num_codes, std::size_t n,
+                   std::uint8_t* block) {
+  std::size_t used = 0, i = 0;
+  for (; i + 64 <= n; i += 64) {
+    used += expand64(load_bits(mask + i / 8), codes + used, num_codes - used, block + i);
   }
-  return found == expected;
+  if (i == n) return used;
+  return used + expand64(load_bits_part(mask + i / 8, n - i), codes + used, num_codes - used, block + i);
 }
 
 template <class T>
@@ -191,9 +158,7 @@ bool decode_zvc(const std::uint8_t* mask, const std::uint8_t* codes, std::size_t
     std::uint8_t block[kBlock];
     std::size_t used = 0;
     for_blocks(slice.count, [&](std::size_t i, std::size_t n) {
-      for (std::size_t j = 0; j < n; j += 64) {
-        used += expand64(bits_at(mask, i + j, slice.count), codes + used, num_codes - used, block + j);
-      }
+      used += expand(mask + i / 8, codes + used, num_codes - used, n, block);
       dequantize<decltype(kind)>(block, slice.factors, slice.first + i, n, static_cast<T*>(x));
     });
   });

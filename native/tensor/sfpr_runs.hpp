@@ -29,7 +29,26 @@ template <class Kind>
 __m512i to_bytes(__m512i a, __m512i b, __m512i c, __m512i d) {
   const __m512i ab = _mm512_packs_epi32(a, b), cd = _mm512_packs_epi32(c, d);
   const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-  return _mm512_permutexvar_epi32(order, Kind::is_unsigned ? _mm512_packus_epi16(ab, cd) : _mm512_packs_epi16(ab, cd));
+  const __m512i bytes = Kind::is_unsigned ? _mm512_packus_epi16(ab, cd) : _mm512_packs_epi16(ab, cd);
+  return _mm512_permutexvar_epi32(order, bytes);
+}
+
+inline Lanes load_where(const float* p, __mmask16 mask) { return _mm512_maskz_loadu_ps(mask, p); }
+
+template <class T>
+Lanes load_where(const T* p, __mmask16 mask) {
+  return widen(_mm256_maskz_loadu_epi16(mask, p), T{});
+}
+
+// Up to 64 elements, those where a bit is set.
+template <class Kind, class T>
+void quantize_where(std::uint64_t mask, const T* x, const float* inverse, std::uint8_t* codes) {
+  const auto scaled = [&](int i) {
+    const auto sixteen = static_cast<__mmask16>(mask >> i);
+    const Lanes factor = Kind::factor_each ? load_where(inverse + i, sixteen) : splat(*inverse);
+    return _mm512_cvtps_epi32(load_where(x + i, sixteen) * factor);
+  };
+  _mm512_mask_storeu_epi8(codes, mask, to_bytes<Kind>(scaled(0), scaled(16), scaled(32), scaled(48)));
 }
 
 template <class Kind, class T>
@@ -42,13 +61,8 @@ void quantize_run(const T* x, const float* inverse, std::size_t n, std::uint8_t*
     _mm512_storeu_si512(codes + i, to_bytes<Kind>(scaled(0), scaled(16), scaled(32), scaled(48)));
   }
   if (i == n) return;
-  const auto scaled = [&](std::size_t j) {
-    const std::size_t left = n - i > j ? n - i - j : 0, part = left < 16 ? left : 16;
-    return _mm512_cvtps_epi32(load_part(x + i + j, part) * factors_part<Kind>(inverse, i + j, part));
-  };
-  const auto rest = static_cast<unsigned>(n - i);
-  _mm512_mask_storeu_epi8(codes + i, _bzhi_u64(~std::uint64_t{0}, rest),
-                          to_bytes<Kind>(scaled(0), scaled(16), scaled(32), scaled(48)));
+  const std::uint64_t rest = _bzhi_u64(~std::uint64_t{0}, static_cast<unsigned>(n - i));
+  quantize_where<Kind>(rest, x + i, Kind::factor_each ? inverse + i : inverse, codes + i);
 }
 
 template <class Kind>
@@ -83,7 +97,8 @@ template <class Kind>
 __m256i to_bytes(__m256i a, __m256i b, __m256i c, __m256i d) {
   const __m256i ab = _mm256_packs_epi32(a, b), cd = _mm256_packs_epi32(c, d);
   const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-  return _mm256_permutevar8x32_epi32(Kind::is_unsigned ? _mm256_packus_epi16(ab, cd) : _mm256_packs_epi16(ab, cd), order);
+  const __m256i bytes = Kind::is_unsigned ? _mm256_packus_epi16(ab, cd) : _mm256_packs_epi16(ab, cd);
+  return _mm256_permutevar8x32_epi32(bytes, order);
 }
 
 // The last step goes back to where it is whole, and writes some codes twice.

@@ -1,5 +1,5 @@
-// Zero-value coding of 64 one-byte codes: a mask says which are kept, and these follow one another. For kernel files: all
-// is local to the file, since every instruction set compiles its own.
+// Zero-value coding of 64 one-byte codes: a mask says which are kept, and these follow one another. For kernel files:
+// all is local to the file, since every instruction set compiles its own.
 #pragma once
 
 #include <cstddef>
@@ -60,7 +60,7 @@ inline std::size_t expand64(std::uint64_t mask, const std::uint8_t* packed, std:
   std::uint8_t last[64 + 8];
   const auto count = static_cast<std::size_t>(__builtin_popcountll(mask));
   if (available < 64 + 8) {
-    std::memcpy(last, packed, count);
+    if (count > 0) std::memcpy(last, packed, count);
     packed = last;
   }
   for (std::size_t i = 0; i < 64; i += 8, mask >>= 8) {

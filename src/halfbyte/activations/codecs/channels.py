@@ -47,7 +47,7 @@ def channel_ranges(flat: Tensor, shape: tuple[int, int, int]) -> tuple[Tensor, b
     """
     if not runs_natively(flat):
         return reference.channel_ranges(flat, shape)
-    max_abs = torch.empty(shape[1])
+    max_abs = flat.new_empty(shape[1], dtype=torch.float32)
     nonneg = _native.channel_ranges(
         flat.data_ptr(), ELEMENTS[flat.dtype], *shape, max_abs.data_ptr(), num_threads()
     )

@@ -1,9 +1,8 @@
 """Fixed-point codes of channels, natively where that is possible: what `Sfpr` keeps of a tensor.
 
-Elements are flat, in memory order, float32, bfloat16 or float16: a contiguous `(outer, channels, inner)`
-    array.
-Parts begin with the scale of each channel, float32 (channels,), NaN where the channel is not finite, and with
-whether codes are unsigned, uint8 (1,).
+Elements are flat, in memory order: a contiguous `(outer, channels, inner)` array of float32, bfloat16 or
+float16. Parts begin with the scale of each channel, float32 (channels,), NaN where the channel is not finite,
+and with whether codes are unsigned, uint8 (1,).
 """
 
 from __future__ import annotations
@@ -38,9 +37,10 @@ def encode(flat: Tensor, shape: Shape, *, bits: int, levels: float) -> tuple[Par
         scales, is_unsigned, codes = reference.encode(flat, shape, bits=bits, levels=levels)
         is_finite = flat.device.type != "cpu" or not bool(scales.isnan().any())
         return (scales, is_unsigned, codes if bits == 8 else reference.pack4(codes)), is_finite
-    parts = (torch.empty(shape[1]), _bytes(1), _bytes((flat.numel() * bits + 7) // 8))
+    codes = flat.new_empty((flat.numel() * bits + 7) // 8, dtype=torch.uint8)
+    parts = (*_new_scales(flat, shape), codes)
     is_finite = _native.sfpr_encode(
-        flat.data_ptr(), ELEMENTS[flat.dtype], *shape, bits, levels, *_addresses(parts), num_threads()
+        flat.data_ptr(), ELEMENTS[flat.dtype], *shape, bits, levels, num_threads(), *_addresses(*parts)
     )
     return parts, is_finite
 
@@ -58,8 +58,8 @@ def decode(parts: Parts, shape: Shape, dtype: torch.dtype, *, bits: int) -> Tens
     if not runs_natively(scales):
         whole = codes if bits == 8 else reference.unpack4(codes, is_unsigned, numel)
         return reference.decode(whole, scales, is_unsigned, shape, dtype)
-    flat = torch.empty(numel, dtype=dtype)
-    _native.sfpr_decode(*_addresses(parts), ELEMENTS[dtype], *shape, bits, flat.data_ptr(), num_threads())
+    flat = scales.new_empty(numel, dtype=dtype)
+    _native.sfpr_decode(flat.data_ptr(), ELEMENTS[dtype], *shape, bits, num_threads(), *_addresses(*parts))
     return flat
 
 
@@ -73,13 +73,14 @@ def encode_zvc(flat: Tensor, shape: Shape, *, levels: float) -> tuple[Parts, boo
         scales, is_unsigned, codes = reference.encode(flat, shape, bits=8, levels=levels)
         return (scales, is_unsigned, *reference.zvc_pack(flat, codes)), not bool(scales.isnan().any())
     numel = flat.numel()
-    counts = torch.empty(_zvc_runs(numel), dtype=torch.int32)
-    parts = (torch.empty(shape[1]), _bytes(1), _bytes((numel + 7) // 8), counts)
+    mask = flat.new_empty((numel + 7) // 8, dtype=torch.uint8)
+    counts = flat.new_empty(_zvc_runs(numel), dtype=torch.int32)
+    parts = (*_new_scales(flat, shape), mask, counts)
     is_finite, num_codes = _native.sfpr_zvc_encode(
-        flat.data_ptr(), ELEMENTS[flat.dtype], *shape, levels, *_addresses(parts), num_threads()
+        flat.data_ptr(), ELEMENTS[flat.dtype], *shape, levels, num_threads(), *_addresses(*parts)
     )
-    codes = _bytes(num_codes)
-    _native.sfpr_zvc_gather(counts.data_ptr(), counts.numel(), codes.data_ptr(), num_threads())
+    codes = flat.new_empty(num_codes, dtype=torch.uint8)
+    _native.sfpr_zvc_gather(counts.numel(), num_threads(), *_addresses(counts, codes))
     return (*parts, codes), is_finite
 
 
@@ -98,9 +99,9 @@ def decode_zvc(parts: Parts, shape: Shape, dtype: torch.dtype) -> Tensor:
     if not runs_natively(scales):
         whole = reference.zvc_unpack(mask, counts, codes, numel)
         return reference.decode(whole, scales, is_unsigned, shape, dtype)
-    flat = torch.empty(numel, dtype=dtype)
+    flat = scales.new_empty(numel, dtype=dtype)
     fits = _native.sfpr_zvc_decode(
-        *_addresses(parts), codes.numel(), ELEMENTS[dtype], *shape, flat.data_ptr(), num_threads()
+        flat.data_ptr(), ELEMENTS[dtype], *shape, codes.numel(), num_threads(), *_addresses(*parts)
     )
     if not fits:
         raise ValueError("packed bytes are damaged: mask, counts and codes do not fit each other")
@@ -111,11 +112,11 @@ def _zvc_runs(numel: int) -> int:
     return -(-numel // reference.ZVC_RUN)
 
 
-def _bytes(count: int) -> Tensor:
-    return torch.empty(count, dtype=torch.uint8)
+def _new_scales(flat: Tensor, shape: Shape) -> tuple[Tensor, Tensor]:
+    return flat.new_empty(shape[1], dtype=torch.float32), flat.new_empty(1, dtype=torch.uint8)
 
 
-def _addresses(parts: Parts) -> list[int]:
+def _addresses(*parts: Tensor) -> list[int]:
     return [part.data_ptr() for part in parts]
 
 

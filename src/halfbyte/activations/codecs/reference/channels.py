@@ -20,7 +20,7 @@ def channel_ranges(flat: Tensor, shape: tuple[int, int, int]) -> tuple[Tensor, T
         bool (), for which nobody has waited.
     """
     if flat.numel() == 0:
-        return torch.zeros(shape[1], device=flat.device), torch.ones((), dtype=torch.bool, device=flat.device)
+        return flat.new_zeros(shape[1], dtype=torch.float32), flat.new_ones((), dtype=torch.bool)
     max_abs = flat.view(shape).abs().amax(dim=(0, 2)).float()
     return max_abs.nan_to_num(nan=torch.inf, posinf=torch.inf), (flat >= 0).all()
 
@@ -30,14 +30,15 @@ def fixed_point_scales(max_abs: Tensor, levels: Tensor | float) -> tuple[Tensor,
 
     Args:
         max_abs: float32 (channels,), as from `channel_ranges`.
-        levels: the code of a channel's largest magnitude.
+        levels: the code of a channel's largest magnitude: a number, or float32 () on the same device.
 
     Returns:
         `max_abs / levels` and `levels / max_abs`, float32 (channels,). Both are 0 where the channel is all
         zeros, or so small (below 1e-36) that the latter is infinite. For a channel that is not finite they
         are NaN and 0.
     """
-    levels = torch.as_tensor(levels, dtype=torch.float32, device=max_abs.device).expand_as(max_abs)
+    if not isinstance(levels, Tensor):
+        levels = max_abs.new_full((), levels)
     scale, inverse = max_abs / levels, levels / max_abs
     usable = inverse.isfinite()
     scale = torch.where(usable, scale, 0.0)

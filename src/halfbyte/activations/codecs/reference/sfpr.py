@@ -31,10 +31,11 @@ def encode(
         Scales, float32 (channels,); whether codes are unsigned, uint8 (1,); codes, one uint8 (numel,) each.
     """
     max_abs, nonneg = channel_ranges(flat, shape)
-    scale, inverse = fixed_point_scales(max_abs, torch.where(nonneg, 2.0 * levels, levels).float())
-    low = torch.where(nonneg, 0.0, -(2.0 ** (bits - 1)))
+    is_unsigned = nonneg.float()
+    scale, inverse = fixed_point_scales(max_abs, max_abs.new_full((), levels) * (1 + is_unsigned))
+    low = (is_unsigned - 1) * 2 ** (bits - 1)
     codes = (flat.view(shape).float() * inverse.view(1, -1, 1)).round()
-    codes = torch.minimum(codes.nan_to_num(nan=-torch.inf).maximum(low), low + (2.0**bits - 1))
+    codes = codes.nan_to_num(nan=-torch.inf).maximum(low).minimum(low + (2**bits - 1))
     return scale, nonneg.view(1).to(torch.uint8), codes.view(-1).to(torch.int16).to(torch.uint8)
 
 
@@ -76,8 +77,9 @@ def zvc_unpack(mask: Tensor, counts: Tensor, codes: Tensor, numel: int) -> Tenso
         ValueError: the parts do not fit each other.
     """
     nonzero = masks.unpack(mask, numel)
-    if not torch.equal(_count_runs(nonzero), counts) or int(counts.sum()) != codes.numel():
-        raise ValueError("packed bytes are damaged: the mask, the counts and the codes do not fit each other")
+    fits = torch.equal(masks.pack(nonzero), mask) and torch.equal(_count_runs(nonzero), counts)
+    if not fits or int(counts.sum()) != codes.numel():
+        raise ValueError("packed bytes are damaged: mask, counts and codes do not fit each other")
     spread = torch.zeros(numel, dtype=torch.uint8, device=mask.device)
     spread[nonzero] = codes
     return spread
