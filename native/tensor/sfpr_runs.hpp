@@ -22,7 +22,29 @@ Lanes factors_part(const float* table, std::size_t i, std::size_t n) {
   return Kind::factor_each ? load_part(table + i, n) : splat(*table);
 }
 
+#if defined(__AVX2__)
+
+// Twice kLanes elements.
+template <class T>
+void store_two(T* x, Lanes a, Lanes b) {
+  store(x, a);
+  store(x + kLanes, b);
+}
+
+#endif
+
 #if defined(__AVX512F__)
+
+// As store, but for NaN: a value is none, or the quiet one with no other bits, whose upper half rounding leaves alone.
+inline void store_two(BFloat16* x, Lanes a, Lanes b) {
+  const auto rounded = [](Lanes v) {
+    const __m512i bits = _mm512_castps_si512(v);
+    const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    return _mm512_srli_epi32(_mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff))), 16);
+  };
+  const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+  _mm512_storeu_si512(x, _mm512_permutexvar_epi64(order, _mm512_packus_epi32(rounded(a), rounded(b))));
+}
 
 // 64 integers, saturated to bytes. Packing goes by 128 bits, so the order is mended at the end.
 template <class Kind>
@@ -72,10 +94,15 @@ Lanes to_lanes(__m128i codes) {
 
 template <class Kind, class T>
 void dequantize_run(const std::uint8_t* codes, const float* scale, std::size_t n, T* x) {
-  std::size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
+  const auto at = [&](std::size_t i) {
     const __m128i sixteen = _mm_loadu_si128(reinterpret_cast<const __m128i*>(codes + i));
-    store(x + i, to_lanes<Kind>(sixteen) * factors<Kind>(scale, i));
+    return to_lanes<Kind>(sixteen) * factors<Kind>(scale, i);
+  };
+  std::size_t i = 0;
+  for (; i + 32 <= n; i += 32) store_two(x + i, at(i), at(i + 16));
+  if (i + 16 <= n) {
+    store(x + i, at(i));
+    i += 16;
   }
   if (i == n) return;
   const __m128i rest = _mm_maskz_loadu_epi8(first_lanes(n - i), codes + i);
@@ -83,6 +110,17 @@ void dequantize_run(const std::uint8_t* codes, const float* scale, std::size_t n
 }
 
 #elif defined(__AVX2__)
+
+// As store, but for NaN: a value is none, or the quiet one with no other bits, whose upper half rounding leaves alone.
+inline void store_two(BFloat16* x, Lanes a, Lanes b) {
+  const auto rounded = [](Lanes v) {
+    const __m256i bits = _mm256_castps_si256(v);
+    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    return _mm256_srli_epi32(_mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff))), 16);
+  };
+  const __m256i both = _mm256_permute4x64_epi64(_mm256_packus_epi32(rounded(a), rounded(b)), 0b11011000);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(x), both);
+}
 
 template <class Kind>
 void store_eight(std::uint8_t* codes, Lanes scaled) {
@@ -132,11 +170,17 @@ Lanes load_eight(const std::uint8_t* codes) {
 
 template <class Kind, class T>
 void dequantize_run(const std::uint8_t* codes, const float* scale, std::size_t n, T* x) {
-  if (n >= 8) {
-    for (std::size_t i = 0;; i = i + 16 <= n ? i + 8 : n - 8) {
-      store(x + i, load_eight<Kind>(codes + i) * factors<Kind>(scale, i));
-      if (i + 8 == n) return;
+  const auto at = [&](std::size_t i) { return load_eight<Kind>(codes + i) * factors<Kind>(scale, i); };
+  if (n >= 16) {
+    for (std::size_t i = 0;; i = i + 32 <= n ? i + 16 : n - 16) {
+      store_two(x + i, at(i), at(i + 8));
+      if (i + 16 == n) return;
     }
+  }
+  if (n >= 8) {
+    store(x, at(0));
+    store(x + n - 8, at(n - 8));
+    return;
   }
   std::uint8_t few[8] = {};
   std::memcpy(few, codes, n);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
@@ -96,6 +97,15 @@ def test_threads_do_not_change_the_bytes(codec: Sfpr) -> None:
         packed = codec.encode(x)
         assert_same_parts(packed, alone)
         assert torch.equal(packed.decode(), decoded)
+
+
+def test_callers_on_many_threads_keep_their_codes_apart() -> None:
+    codec = Sfpr(coder="zvc")
+    tensors = [sparse(seed)(7 + seed, 5, 40, 40) for seed in range(12)]
+    with ThreadPoolExecutor(4) as pool:
+        decoded = list(pool.map(lambda x: codec.encode(x).decode(), tensors))
+    for values, x in zip(decoded, tensors, strict=True):
+        assert torch.equal(values, codec.encode(x).decode())
 
 
 @pytest.mark.parametrize("codec", CODECS, ids=str)
