@@ -44,6 +44,16 @@ def test_like_tensors_share_a_row() -> None:
     assert len({id(row), *map(id, others)}) == 7
 
 
+def test_measurements_in_a_reason_make_no_rows() -> None:
+    ledger = Ledger()
+    rows = [
+        ledger.row("a", NORM, "Sfpr()", why=f"DCT does not pay ({bits} bits an element)") for bits in range(9)
+    ]
+    assert set(rows) == {rows[0]}
+    assert rows[0].why == "DCT does not pay"
+    assert ledger.row("a", NORM, "Sfpr()", why="not smaller as Cast(float16)").why.endswith("Cast(float16)")
+
+
 def test_a_size_is_told_while_all_have_it() -> None:
     ledger = Ledger()
     row = ledger.row("a", NORM, "Sfpr()", size=torch.Size((8, 3)))

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 
 import pytest
 
-from halfbyte.activations.policy.table_schedule import TableSchedule, parse_schedule
+from halfbyte.activations.policy.table_schedule import AnyTable, TableSchedule, parse_schedule
 
 
 @pytest.mark.parametrize(
     ("written", "starts", "tables"),
     [
         ("optH", (0,), ("optH",)),
+        ("jpeg80", (0,), ("jpeg80",)),
+        (((8,) * 8,) * 8, (0,), (((8,) * 8,) * 8,)),
         ("optL5H", (0, 5), ("optL", "optH")),
         ("optsL10H", (0, 10), ("optsL", "optsH")),
         ("optL12optsH", (0, 12), ("optL", "optsH")),
@@ -20,7 +22,7 @@ from halfbyte.activations.policy.table_schedule import TableSchedule, parse_sche
     ],
 )
 def test_schedules_by_epoch(
-    written: str | Mapping[int, str], starts: tuple[int, ...], tables: tuple[str, ...]
+    written: AnyTable | Mapping[int, AnyTable], starts: tuple[int, ...], tables: tuple[AnyTable, ...]
 ) -> None:
     assert parse_schedule(written) == TableSchedule("epoch", starts, tables)
 

@@ -60,16 +60,19 @@ class Ledger:
             savers: the nodes and fields that saved the tensor.
             codec: `str` of the codec, "" for tensors kept as they are.
             kind: what becomes of the tensor.
-            why: a few words for the report, where there is a reason to tell.
+            why: a few words for the report, where there is a reason to tell. What stands in parentheses at
+                the end is left out: measurements differ from tensor to tensor, and would make rows without
+                end.
             dtype: of the tensor.
             size: its shape. Tensors of other shapes share the row, which then tells none.
         """
-        key = (path, savers, codec, kind, why, dtype)
+        reason = why.partition(" (")[0]
+        key = (path, savers, codec, kind, reason, dtype)
         with self._lock:
             row = self._rows.get(key)
             if row is None:
                 row = self._rows[key] = Row(
-                    path, savers, codec, kind=kind, why=why, dtype=dtype, size=size and tuple(size)
+                    path, savers, codec, kind=kind, why=reason, dtype=dtype, size=size and tuple(size)
                 )
             elif row.size != size:
                 row.size = None

@@ -10,7 +10,7 @@ from halfbyte.activations.codecs.jpeg_act import JpegAct
 from halfbyte.activations.codecs.sfpr import Sfpr
 from halfbyte.activations.policy.roles import channel_of, is_map_to_normalize, is_relu_output
 from halfbyte.activations.policy.saved_tensor import Plan, Policy, SavedTensor
-from halfbyte.activations.policy.table_schedule import TableSchedule, parse_schedule
+from halfbyte.activations.policy.table_schedule import AnyTable, TableSchedule, parse_schedule
 
 __all__ = ["JpegActPolicy", "jpeg_act"]
 
@@ -74,9 +74,9 @@ class JpegActPolicy(Policy):
 
 
 def jpeg_act(
-    schedule: str | Mapping[int, Any] = _PAPERS_SCHEDULE,
+    schedule: AnyTable | Mapping[int, AnyTable] = _PAPERS_SCHEDULE,
     *,
-    steps: Mapping[int, Any] | None = None,
+    steps: Mapping[int, AnyTable] | None = None,
     quantize: Literal["shift", "divide"] = "shift",
     rounding: Literal["truncate", "nearest"] = "truncate",
     coder: Literal["zvc", "rle"] = "zvc",
@@ -91,9 +91,9 @@ def jpeg_act(
 
     Args:
         schedule: quantization tables by epoch: "optL5H" is optL for 5 epochs, then optH; "optsL10H" optsL for
-            10, then optsH; "optH" is one table for all; {0: "optL", 3: "optH", 30: my_table} says the epochs
-            at which each begins. Epochs count from 0 and move by `set_epoch`; if it is never called, the
-            first table stays, and a warning says so after 10,000 steps.
+            10, then optsH; "optH" or "jpeg80" is one table for all; {0: "optL", 3: "optH", 30: my_table} says
+            the epochs at which each begins. Epochs count from 0 and move by `set_epoch`; if it is never
+            called, the first table stays, and a warning says so after 10,000 steps.
         steps: tables by the step that each begins at, instead of `schedule`.
         quantize, rounding, coder: of `JpegAct`; the defaults are the paper's.
 

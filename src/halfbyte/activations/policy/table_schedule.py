@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, TypeAlias
 
-__all__ = ["TableSchedule", "parse_schedule"]
+__all__ = ["AnyTable", "TableSchedule", "parse_schedule"]
+
+AnyTable: TypeAlias = str | Sequence[Sequence[int]]
+"""A table as `JpegAct` takes it: a name, or eight rows of eight integers."""
 
 # As "optL5H": a table, the number of epochs that it serves, and the table after them, of the same kind unless
 # it is written out.
@@ -27,7 +30,7 @@ class TableSchedule:
 
     unit: Literal["epoch", "step"]
     starts: tuple[int, ...]
-    tables: tuple[Any, ...]
+    tables: tuple[AnyTable, ...]
 
     def __post_init__(self) -> None:
         if self.starts[:1] != (0,) or sorted(set(self.starts)) != list(self.starts):
@@ -42,7 +45,7 @@ class TableSchedule:
 
 
 def parse_schedule(
-    schedule: str | Mapping[int, Any], steps: Mapping[int, Any] | None = None
+    schedule: AnyTable | Mapping[int, AnyTable], steps: Mapping[int, AnyTable] | None = None
 ) -> TableSchedule:
     """A schedule as people write it.
 
@@ -65,6 +68,6 @@ def parse_schedule(
     return TableSchedule("epoch", (0,), (schedule,))
 
 
-def _by_start(unit: Literal["epoch", "step"], tables: Mapping[int, Any]) -> TableSchedule:
+def _by_start(unit: Literal["epoch", "step"], tables: Mapping[int, AnyTable]) -> TableSchedule:
     starts = sorted(tables)
     return TableSchedule(unit, tuple(starts), tuple(tables[start] for start in starts))
