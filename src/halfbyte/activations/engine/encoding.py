@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Answers", "Encoder", "stored_bytes"]
 
-_BITS, _INDICES, _MASK, _TWO_VALUES = Bits(), Indices(), ReluMask(), TwoValues()
-_REDUCED: dict[Need, Codec] = {Need.SHAPE: ShapeOnly(), Need.SIGN: _MASK}
+_BITS, _INDICES, _MASK, _SHAPE, _TWO_VALUES = Bits(), Indices(), ReluMask(), ShapeOnly(), TwoValues()
 _INTEGERS = frozenset({torch.int64, torch.int32, torch.int16, torch.uint8})
 _COMPARED = 65536  # elements, about, in a sample of the error
 _GOLDEN, _WORD = 0x9E3779B97F4A7C15, 0xFFFFFFFFFFFFFFFF
@@ -147,10 +146,12 @@ class Encoder:
         if x.dtype is torch.bool or x.dtype in _INTEGERS:
             return _Choice(_BITS if x.dtype is torch.bool else _INDICES)
         need = max(slot.need for slot in slots)
-        if need in _REDUCED:
-            return _Choice(_REDUCED[need])
+        if need is Need.SHAPE:
+            return _Choice(_SHAPE)
         if need is Need.EXACT or x.dtype not in ELEMENTS:
             return _Choice(None, why=_why_exact(savers) if need is Need.EXACT else f"{x.dtype}")
+        if need is Need.SIGN:
+            return _Choice(_MASK)
         if need is Need.TWO_VALUES and _TWO_VALUES.fits(x):
             return _Choice(_TWO_VALUES)
         return self._ask(entry, x, savers, mask=any(slot.need is Need.SIGN for slot in slots))
