@@ -55,7 +55,7 @@ def run(name: str, spoil: Need | None) -> tuple[Tensor, set[tuple[str, str]]]:
     spoiled: set[tuple[str, str]] = set()
 
     def pack(t: Tensor) -> Slot:
-        return Slot(Entry(t.detach(), 0, "", {}), -1)
+        return Slot(Entry(t.detach(), 0, {}), -1)
 
     def unpack(slot: Slot) -> Tensor:
         alias = slot.entry.alias

@@ -32,6 +32,7 @@ __all__ = ["Answers", "Encoder", "stored_bytes"]
 _BITS, _INDICES, _MASK, _SHAPE, _TWO_VALUES = Bits(), Indices(), ReluMask(), ShapeOnly(), TwoValues()
 _INTEGERS = frozenset({torch.int64, torch.int32, torch.int16, torch.uint8})
 _COMPARED = 65536  # elements, about, in a sample of the error
+_MOST_ANSWERS = 16384  # remembered; a context that is never left asks about ever new tensors
 _GOLDEN, _WORD = 0x9E3779B97F4A7C15, 0xFFFFFFFFFFFFFFFF
 
 Answers = dict[object, "_Choice"]
@@ -81,11 +82,7 @@ class Encoder:
         self._answers = answers
         self._measures_error = measures_error
         self._sensitivity = sensitivity
-        self._ordinals: dict[object, int] = {}
-
-    def begin_pass(self) -> None:
-        """The model's forward begins: count tensors of the same kind from 0 again."""
-        self._ordinals.clear()
+        self._ordinals: dict[object, tuple[int, int]] = {}
 
     def encode(self, entry: Entry, slots: list[Slot], keep: Literal["", "held", "exact"]) -> None:
         """Give an entry its encoding; `keep` is "held" or "exact" when it must stay as it is, else ""."""
@@ -158,14 +155,23 @@ class Encoder:
 
     def _ask(self, entry: Entry, x: Tensor, savers: tuple[Saver, ...], *, mask: bool) -> _Choice:
         kind = (entry.path, savers)
-        ordinal = self._ordinals[kind] = self._ordinals.get(kind, -1) + 1
+        ordinal = self._ordinal(entry, kind)
         key = (kind, ordinal, x.size(), x.dtype, mask)
         choice = self._answers.get(key)
         if choice is None:
+            if len(self._answers) >= _MOST_ANSWERS:
+                self._answers.clear()
             size, nbytes = tuple(x.size()), stored_bytes(x)
             saved = SavedTensor(size, x.dtype, x.device, nbytes, savers, mask, entry.path, ordinal)
             choice = self._answers[key] = self._answer(saved)
         return choice
+
+    def _ordinal(self, entry: Entry, kind: object) -> int:
+        """How many tensors of this kind came before, since the model was last entered."""
+        last, count = self._ordinals.get(kind, (entry.model_pass, 0))
+        ordinal = count if last == entry.model_pass else 0
+        self._ordinals[kind] = entry.model_pass, ordinal + 1
+        return ordinal
 
     def _answer(self, saved: SavedTensor) -> _Choice:
         if self._excluded is not None and self._excluded(saved):

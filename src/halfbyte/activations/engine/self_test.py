@@ -46,7 +46,7 @@ def _proves_savers() -> bool:
     def pack(t: torch.Tensor) -> Slot:
         if t.grad_fn is not None:
             owners.learn(t.grad_fn, torch._C._autograd._get_sequence_nr() - 1)
-        slots.append(Slot(Entry(t.detach(), 0, "", {}), torch._C._autograd._get_sequence_nr() - 1))
+        slots.append(Slot(Entry(t.detach(), 0, {}), torch._C._autograd._get_sequence_nr() - 1))
         return slots[-1]
 
     x = torch.ones(2, 2, requires_grad=True)

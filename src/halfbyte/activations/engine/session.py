@@ -87,7 +87,6 @@ class Session:
         self._aliases: dict[int, int] = {}
         self._calls = 0
         self._turn = 0
-        self._passes = 0
         self._passed = {"model": _Sum(), "small": _Sum(), "other": _Sum()}
 
     def pack(self, t: Tensor) -> Slot | Kept:
@@ -118,11 +117,9 @@ class Session:
         if entry is not None and entry.version != t._version:
             self._settle(key)
             entry = None
-        if self.paths.passes != self._passes:
-            self._passes = self.paths.passes
-            self._encoder.begin_pass()
         if entry is None or pending is None:
-            entry = Entry(t.detach(), storage, self.paths.current(), self._aliases)
+            paths = self.paths
+            entry = Entry(t.detach(), storage, self._aliases, paths.current(), paths.passes)
             pending = self._pending[key] = _Pending(entry, self._calls)
         slot = Slot(entry, current)
         pending.slots.append(weakref.ref(slot))

@@ -55,6 +55,7 @@ class Entry:
         storage: address of its storage.
         aliases: the session's count of aliases by storage, as long as this one is counted there.
         path: the module that was running when it was saved first.
+        model_pass: how often the model had been entered by then.
         value, mask: the encodings. `mask` stands alone when backward needs no value.
         rectified: whether it is 0 wherever its mask is.
         spoiled: changed in place after it was saved, before it was encoded.
@@ -68,6 +69,7 @@ class Entry:
         "held_bytes",
         "ledger",
         "mask",
+        "model_pass",
         "path",
         "rectified",
         "row",
@@ -77,11 +79,14 @@ class Entry:
         "version",
     )
 
-    def __init__(self, alias: Tensor, storage: int, path: str, aliases: dict[int, int]) -> None:
+    def __init__(
+        self, alias: Tensor, storage: int, aliases: dict[int, int], path: str = "", model_pass: int = 0
+    ) -> None:
         self.alias: Tensor | None = alias
         self.version = alias._version
         self.storage = storage
         self.path = path
+        self.model_pass = model_pass
         self.aliases: dict[int, int] | None = aliases
         aliases[storage] = aliases.get(storage, 0) + 1
         self.value: Packed | None = None
