@@ -25,7 +25,7 @@ _sequence_number: Callable[[], int] = torch._C._autograd._get_sequence_nr
 # A saver that is not found within so many saves is taken for one that cannot be looked into.
 _LONGEST_WAIT = 64
 # Tensors that somebody else holds are asked about again and again: the newest few every time, of the others
-# one.
+# one; all, when that one is found released, since a block or a list releases many together.
 _NEWEST = 6
 
 # Address of the storage, offset, size, stride, type.
@@ -131,11 +131,13 @@ class Session:
 
     def _settle_ready(self, newest: _Key) -> None:
         keys = list(self._pending)
-        if len(keys) > _NEWEST:
+        older = len(keys) - _NEWEST
+        if older > 0:
             self._turn += 1
-            keys = [keys[self._turn % (len(keys) - _NEWEST)], *keys[-_NEWEST:]]
+            if not self._is_ready(self._pending[keys[self._turn % older]]):
+                del keys[:older]
         for key in keys:
-            if key is not newest and key != newest and self._is_ready(self._pending[key]):
+            if key != newest and self._is_ready(self._pending[key]):
                 self._settle(key)
 
     def _is_ready(self, pending: _Pending) -> bool:
