@@ -93,5 +93,5 @@ def is_plain(t: Tensor) -> bool:
         and t.layout is torch.strided
         and t.dtype not in _NOT_PLAIN
         and not (t.is_neg() or t.is_nested or t.is_meta or t._is_zerotensor())
-        and forward_ad._current_level < 0
+        and getattr(forward_ad, "_current_level", -1) < 0
     )

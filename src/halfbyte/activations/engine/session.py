@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Session"]
 
-_sequence_number: Callable[[], int] = torch._C._autograd._get_sequence_nr
+_sequence_number: Callable[[], int] = getattr(torch._C._autograd, "_get_sequence_nr", lambda: 0)
 
 # A saver that is not found within so many saves is taken for one that cannot be looked into.
 _LONGEST_WAIT = 64
