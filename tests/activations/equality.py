@@ -85,18 +85,6 @@ def differences(stock: Run, ours: Run) -> list[str]:
     return [name for name, tensor in stock.tensors.items() if not equal(tensor, ours.tensors[name])]
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Small tensors are slower on several threads, and very slow when the machine is busy."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-
-
-@one_thread()
 def step(
     function: Callable[..., Any],
     inputs: tuple[Tensor, ...],

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from equality import POLICIES, assert_same, assert_same_training, equal, one_thread
+from equality import POLICIES, assert_same, assert_same_training, equal
 from nets import ResNet
 from torch import Tensor, nn
 from torch.autograd import forward_ad
@@ -35,7 +35,6 @@ def arguments() -> tuple[Tensor, Tensor]:
     return normal(2, 4, 16, 16), 0.4 * normal(4, 4, 3, 3)
 
 
-@one_thread()
 def both(
     function: Callable[..., Any], policy: str, *inputs: Tensor, inside: bool = False
 ) -> tuple[list[Tensor], list[Tensor]]:

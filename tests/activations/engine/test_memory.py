@@ -11,7 +11,7 @@ from unittest.mock import patch
 import pytest
 import torch
 import torch.nn.functional as F
-from equality import OWNERS, POLICIES, Feigned, one_thread, owners_found_by
+from equality import OWNERS, Feigned, owners_found_by
 from nets import ResNet, UNet, ViT
 from torch import Tensor, nn
 
@@ -48,7 +48,6 @@ def living(*kinds: type) -> int:
     return sum(type(thing) in kinds for thing in gc.get_objects())
 
 
-@one_thread()
 def test_two_hundred_steps_leave_nothing() -> None:
     model = ResNet()
     compressor = compress(model, policy=halved, min_bytes=0)
@@ -89,7 +88,6 @@ def test_graph_dropped_within_the_context_leaves_nothing() -> None:
         assert living(Entry, Slot) == 0
 
 
-@one_thread()
 @pytest.mark.parametrize("net", [ResNet, UNet, ViT])
 def test_packed_bytes_only_fall_in_backward(net: type[nn.Module]) -> None:
     model = net()
@@ -168,7 +166,6 @@ class Listing(nn.Module):
         return total
 
 
-@one_thread()
 @pytest.mark.parametrize("owners", OWNERS)
 @pytest.mark.parametrize("net", [ResNet, UNet, ViT, lambda: Dense(6), Listing])
 def test_little_waits_for_its_encoding(net: Any, owners: str) -> None:
@@ -176,7 +173,7 @@ def test_little_waits_for_its_encoding(net: Any, owners: str) -> None:
     model = net()
     with (
         owners_found_by(owners),
-        patch.object(Session, "_note", lambda *arguments: waiting.note(*arguments)),
+        patch.object(Session, "_note", autospec=True, side_effect=waiting.note),
         compress(model, policy=lambda saved: Feigned(), min_bytes=0),
     ):
         model(pictures(32).requires_grad_()).square().sum().backward()
@@ -184,7 +181,6 @@ def test_little_waits_for_its_encoding(net: Any, owners: str) -> None:
     assert waiting.most <= 1
 
 
-@one_thread()
 @pytest.mark.parametrize("named", [True, False])
 def test_answers_of_the_policy_do_not_pile_up_in_a_long_context(named: bool) -> None:
     model = ResNet()
