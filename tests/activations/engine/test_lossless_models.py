@@ -14,7 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:compression")
 
 
 def pictures() -> Tensor:
-    return torch.randn(4, 3, 32, 32, generator=torch.Generator().manual_seed(3))
+    return torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(3))
 
 
 def sequences(width: int) -> Tensor:
@@ -39,8 +39,9 @@ def build(name: str) -> tuple[nn.Module, Tensor]:
 
 
 @pytest.mark.parametrize("inside", [False, True], ids=["backward outside", "backward inside"])
-@pytest.mark.parametrize("min_bytes", [0, 4096])
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(
+    ("policy", "min_bytes"), [("none", 0), ("none", 4096), ("stored", 0), ("feigned", 0), ("feigned", 4096)]
+)
 @pytest.mark.parametrize("net", NETS)
 def test_model_trains_as_without(net: str, policy: str, min_bytes: int, inside: bool) -> None:
     model, x = build(net)
