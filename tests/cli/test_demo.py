@@ -21,6 +21,9 @@ def test_shows_every_step_and_what_comes_next(run: Run, tmp_path: Path) -> None:
         ["5", "of", "10"],
         ["10", "of", "10"],
     ]
+    packed = text.partition("Activations: ")[2]
+    for policy in ("none", "jpeg_act()", "sfpr()", "group_quantized(bits=2)"):
+        assert len([line for line in packed.splitlines() if line.startswith(f"{policy} ")]) == 1
     assert "  halfbyte demo --data PHOTOS/" in text
     assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == [
         "photos",
@@ -40,6 +43,9 @@ def test_own_photos_and_json(run: Run, tmp_path: Path) -> None:
     assert [trial["fidelity"] for trial in document["trials"]] == [1, 5, 10]
     assert first["bytes_read"] < middle["bytes_read"] < full["bytes_read"]
     assert document["bandwidth_bytes_per_s"] > 0
+    plain, *packed = document["activations"]
+    assert plain["saved_bytes"] == plain["held_bytes"]
+    assert all(trial["held_bytes"] < 0.7 * trial["saved_bytes"] for trial in packed)
 
 
 def test_missing_packages_are_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

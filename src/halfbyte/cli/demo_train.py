@@ -6,6 +6,7 @@ import math
 import os
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -22,12 +23,19 @@ from halfbyte.storage.local import LocalStore
 from halfbyte.storage.throttled import ThrottledStore
 
 __all__ = [
+    "TestBatches",
     "TrainOptions",
+    "TrainingStep",
     "Trial",
+    "accuracy",
     "choose_bandwidth",
+    "leave_cores_to_decoding",
+    "make_loader",
+    "make_network",
     "measure_speed",
     "open_training",
     "run_trial",
+    "teller",
     "test_batches",
 ]
 
@@ -138,7 +146,7 @@ def measure_speed(path: Path, options: TrainOptions) -> float:
     """Images a second that this machine trains on at full fidelity where bytes cost nothing: one epoch."""
     dataset = open_training(path, options, None)
     loader = make_loader(dataset, options, dataset.num_levels)
-    step = _Step(dataset, options, steps=len(loader))
+    step = TrainingStep(dataset, options, steps=len(loader))
     started, images = time.perf_counter(), 0
     for number, batch in enumerate(loader):
         if number == min(_WARMUP_BATCHES, len(loader) - 1):
@@ -174,8 +182,8 @@ def run_trial(
     """Train a fresh network at one fidelity through the link, then test it."""
     dataset = open_training(path, options, bandwidth)
     loader = make_loader(dataset, options, fidelity)
-    step = _Step(dataset, options, steps=len(loader) * options.epochs)
-    tell = _teller(progress, loader, dataset.bytes_at(fidelity) * options.epochs)
+    step = TrainingStep(dataset, options, steps=len(loader) * options.epochs)
+    tell = teller(progress, loader, dataset.bytes_at(fidelity) * options.epochs)
     started = time.perf_counter()
     for _ in range(options.epochs):
         for batch in loader:
@@ -188,12 +196,16 @@ def run_trial(
         seconds=seconds,
         images_per_s=loader.counters.samples / seconds,
         stall_share=min(1.0, loader.counters.stall_seconds / seconds),
-        accuracy=_accuracy(step.network, tests),
+        accuracy=accuracy(step.network, tests),
     )
 
 
-class _Step:
-    """A fresh network, and one training step of it."""
+class TrainingStep:
+    """A fresh network, and one training step of it.
+
+    Attributes:
+        network: the same weights for the same options.
+    """
 
     def __init__(self, dataset: Dataset, options: TrainOptions, *, steps: int) -> None:
         torch.manual_seed(options.seed)
@@ -205,16 +217,20 @@ class _Step:
             self._optimizer, options.learning_rate, total_steps=max(2, steps)
         )
 
-    def __call__(self, batch: dict[str, Any]) -> None:
+    def __call__(self, batch: dict[str, Any], context: AbstractContextManager[object] | None = None) -> None:
+        """One step; ``context`` is entered around its forward and backward pass."""
         images = batch["image"].contiguous(memory_format=torch.channels_last)
-        loss = nn.functional.cross_entropy(self.network(images), batch["label"])
-        self._optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        with context or nullcontext():
+            loss = nn.functional.cross_entropy(self.network(images), batch["label"])
+            self._optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
         self._optimizer.step()
         self._schedule.step()
 
 
-def _teller(progress: ProgressCallback | None, loader: Loader, total_bytes: int) -> Callable[[], None]:
+def teller(progress: ProgressCallback | None, loader: Loader, total_bytes: int) -> Callable[[], None]:
+    """What tells ``progress``, if there is one, how far the loader is."""
+
     def tell() -> None:
         if progress is not None:
             progress(Progress(loader.counters.bytes_read, total_bytes, loader.counters.samples, 0))
@@ -222,7 +238,8 @@ def _teller(progress: ProgressCallback | None, loader: Loader, total_bytes: int)
     return tell
 
 
-def _accuracy(network: nn.Module, tests: TestBatches) -> float:
+def accuracy(network: nn.Module, tests: TestBatches) -> float:
+    """Share of the test images that the network gets right."""
     network.eval()
     with torch.inference_mode():
         right = sum(int((network(images).argmax(1) == labels).sum()) for images, labels in tests)
