@@ -13,7 +13,7 @@ from halfbyte.cli.main import main
 from photos import photo
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md"]
+PAGES = [ROOT / "README.md", ROOT / "docs" / "activations.md"]
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
