@@ -10,6 +10,7 @@
 // of neighbouring keys are uncorrelated. Counters have 32 bits: elements 2^32 apart share a draw.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace halfbyte::tensor {
@@ -31,15 +32,17 @@ inline Stream spread_key(std::uint64_t key) {
   return {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)};
 }
 
-// 32 random bits for a counter; for many counters when Words is a vector of std::uint32_t. Shifts and multiplications
-// by turns: a multiplication carries every bit upwards, a shift brings the upper ones down again.
-template <class Words>
-Words draw(Words counter, Stream stream) {
-  Words h = counter ^ stream.first;
-  h = (h ^ h >> 16) * 0xc839c957u;
-  h = (h ^ h >> 15) + stream.second;
-  h = h * 0x14398e6fu;
-  return h ^ h >> 16;
+// Replaces counters by 32 random bits each; Words is std::uint32_t or a vector of them. Shifts and multiplications by
+// turns: a multiplication carries every bit upwards, a shift brings the upper ones down again. All words do a step
+// before any does the next, so that the processor need not look far ahead for work.
+template <std::size_t n, class Words>
+void draw(Words (&words)[n], Stream stream) {
+  for (Words& h : words) h = h ^ stream.first;
+  for (Words& h : words) h = h ^ h >> 16;
+  for (Words& h : words) h = h * 0xc839c957u;
+  for (Words& h : words) h = (h ^ h >> 15) + stream.second;
+  for (Words& h : words) h = h * 0x14398e6fu;
+  for (Words& h : words) h = h ^ h >> 16;
 }
 
 }  // namespace

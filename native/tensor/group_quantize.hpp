@@ -10,7 +10,7 @@
 //
 // A group that holds NaN or infinity, or whose x' could be infinite, is kept elsewhere: its step is NaN, the rest is 0.
 //
-// Source: ActNN (ICML 2021) §3.
+// Source: ActNN (ICML 2021), per-group quantization.
 #pragma once
 
 #include <cstddef>

@@ -10,20 +10,40 @@ constexpr std::uint16_t kKeptElsewhere = 0x7fc0;  // NaN, as a step
 template <int kBits>
 constexpr float kLevels = (1 << kBits) - 1;
 
+constexpr std::size_t kVectors = kCodesAtOnce / kLanes;
+
+// What is added to the steps above the least before they are truncated.
 struct Uniform {
   Words counter;
   Stream stream;
 
-  Lanes next() {
-    const Words bits = draw(counter, stream);
-    counter += kLanes;
-    return floats((Ints)(bits >> 8)) * splat(0x1p-24f);
+  void add_to(Lanes (&steps)[kVectors]) {
+    Words random[kVectors];
+    for (Words& words : random) {
+      words = counter;
+      counter += kLanes;
+    }
+    draw(random, stream);
+    for (std::size_t k = 0; k < kVectors; ++k) steps[k] += floats((Ints)(random[k] >> 8)) * splat(0x1p-24f);
   }
 };
 
 struct Half {
-  Lanes next() const { return splat(0.5f); }
+  void add_to(Lanes (&steps)[kVectors]) const {
+    for (Lanes& lanes : steps) lanes += splat(0.5f);
+  }
 };
+
+// Elements between the first pass over them and the second: few enough to stay in the nearest cache together with as
+// many that come next; enough that the processor can work at the ends of several groups at a time.
+constexpr std::size_t kElementsAtOnce = 2048;
+
+// Ask memory for 32 elements that come next, while it would be idle otherwise. Asking beyond the end does no harm.
+template <class T>
+void fetch(const T* x) {
+  constexpr std::size_t kLine = 64 / sizeof(T);
+  for (std::size_t i = 0; i < kCodesAtOnce; i += kLine) __builtin_prefetch(x + i);
+}
 
 // Of n elements, a multiple of 32.
 template <int kBits, class T, class Offset>
@@ -32,12 +52,13 @@ void quantize(const T* x, std::size_t n, const Scale& scale, Offset offset, std:
   const Lanes inverse = splat(scale.inverse);
   const Lanes most = splat(kLevels<kBits>);
   for (std::size_t i = 0; i < n; i += kCodesAtOnce) {
+    Lanes steps[kVectors];
+    for (std::size_t k = 0; k < kVectors; ++k) steps[k] = (load(x + i + k * kLanes) - least) * inverse;
+    offset.add_to(steps);
+    fetch(x + i + kElementsAtOnce);
     Codes some;
-    for (std::size_t k = 0; k < kCodesAtOnce / kLanes; ++k) {
-      const Lanes steps = (load(x + i + k * kLanes) - least) * inverse + offset.next();
-      // Not negative, so that truncation is floor, and only the upper end needs a clamp.
-      some[k] = truncated(lesser(steps, most));
-    }
+    // Steps are not negative, so that truncation is floor, and only the upper end needs a clamp.
+    for (std::size_t k = 0; k < kVectors; ++k) some[k] = truncated(lesser(steps[k], most));
     store_codes<kBits>(codes + i / 8 * kBits, some);
   }
 }
@@ -49,10 +70,6 @@ Words count_from(std::size_t first) {
   for (std::size_t i = 0; i < kLanes; ++i) counter[i] = static_cast<std::uint32_t>(first + i);
   return counter;
 }
-
-// Few enough elements to stay in the nearest cache between the two passes over them; enough that the processor can
-// work at the ends of several groups at a time.
-constexpr std::size_t kElementsAtOnce = 4096;
 
 template <int kBits, class T>
 std::size_t encode_few_groups(const T* x, std::size_t groups, std::size_t group, std::size_t first, Rounding rounding,

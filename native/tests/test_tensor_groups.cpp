@@ -46,6 +46,12 @@ std::vector<float> decoded(const Coded& coded, std::size_t count, GroupFormat fo
   return x;
 }
 
+std::uint32_t random_bits(std::size_t counter, Stream stream) {
+  std::uint32_t words[] = {static_cast<std::uint32_t>(counter)};
+  draw(words, stream);
+  return words[0];
+}
+
 float float_of(std::uint16_t bfloat16) {
   const std::uint32_t bits = std::uint32_t{bfloat16} << 16;
   float value;
@@ -75,7 +81,7 @@ void check_group(const Coded& coded, const std::vector<float>& x, std::size_t fi
   CHECK(step >= exact && (exact == 0 || float_of(static_cast<std::uint16_t>(coded.steps[g] - 1)) < exact));
   const float inverse = step == 0 ? 0 : 1 / step;
   for (std::size_t i = first; i < first + n; ++i) {
-    const std::uint32_t random = draw(static_cast<std::uint32_t>(i), rounding.stream);
+    const std::uint32_t random = random_bits(i, rounding.stream);
     const float offset = rounding.stochastic ? static_cast<float>(random >> 8) * 0x1p-24f : 0.5f;
     const volatile float above = (x[i] - *low) * inverse;  // volatile, lest it be fused with the sum
     CHECK(code_at(coded, i, format.bits) == static_cast<std::uint32_t>(std::min(std::floor(above + offset), levels)));
@@ -85,7 +91,7 @@ void check_group(const Coded& coded, const std::vector<float>& x, std::size_t fi
 std::vector<float> some_floats(std::size_t count) {
   std::vector<float> x(count);
   for (std::size_t i = 0; i < count; ++i) {
-    x[i] = static_cast<float>(draw(static_cast<std::uint32_t>(i), spread_key(9)) >> 8) * 0x1p-20f - 3.5f;
+    x[i] = static_cast<float>(random_bits(i, spread_key(9)) >> 8) * 0x1p-20f - 3.5f;
   }
   return x;
 }
@@ -127,11 +133,11 @@ void test_infinities(GroupFormat format) {
 void test_any_bytes(GroupFormat format, std::size_t count) {
   Coded coded(count, format);
   for (std::size_t i = 0; i < coded.codes.size(); ++i) {
-    coded.codes[i] = static_cast<std::uint8_t>(draw(static_cast<std::uint32_t>(i), spread_key(1)));
+    coded.codes[i] = static_cast<std::uint8_t>(random_bits(i, spread_key(1)));
   }
   for (std::size_t g = 0; g < coded.steps.size(); ++g) {
-    coded.steps[g] = static_cast<std::uint16_t>(draw(static_cast<std::uint32_t>(g), spread_key(2)));
-    const std::uint32_t bits = draw(static_cast<std::uint32_t>(g), spread_key(3));
+    coded.steps[g] = static_cast<std::uint16_t>(random_bits(g, spread_key(2)));
+    const std::uint32_t bits = random_bits(g, spread_key(3));
     std::memcpy(&coded.least[g], &bits, sizeof bits);
   }
   decoded(coded, count, format);

@@ -81,6 +81,9 @@ def test_numbers_of_any_size(bits: int, dtype: torch.dtype, stochastic: bool) ->
     codec = GroupQuantized(bits, group=32, stochastic=stochastic)
     assert_equals_reference(codec, many_scales(3000, dtype))
     assert_equals_reference(codec, with_infinities(3001, dtype))
+    zeros = torch.where(normal()(1000) > 0, 0.0, -0.0)
+    assert_equals_reference(codec, zeros.to(dtype))
+    assert_equals_reference(codec, torch.where(normal(1)(1000) > 1, -1.0, zeros).to(dtype))
 
 
 @given(st.sampled_from(BITS), st.lists(st.integers(0, 255), max_size=70))

@@ -42,7 +42,7 @@ class GroupQuantized(Codec):
     Raises:
         ValueError: an option is none of these.
 
-    Source: ActNN (ICML 2021) §3; GACT (ICML 2022).
+    Source: ActNN (ICML 2021), per-group quantization; GACT (ICML 2022).
     """
 
     bits: int = 2

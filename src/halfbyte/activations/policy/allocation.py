@@ -37,7 +37,7 @@ def allocate(
     Raises:
         ValueError: a sensitivity is negative or not a number.
 
-    Source: ActNN (ICML 2021) §4; GACT (ICML 2022) §4.
+    Source: ActNN (ICML 2021), mixed precision; GACT (ICML 2022).
     """
     for i, sensitivity in enumerate(sensitivities):
         if not sensitivity >= 0:

@@ -55,7 +55,7 @@ class Budget(Policy):
     Raises:
         ValueError: an option is none of these.
 
-    Source: ActNN (ICML 2021) §4 and GACT (ICML 2022) §4; sensitivities are products of what is seen in
+    Source: ActNN (ICML 2021) and GACT (ICML 2022); here sensitivities are products of what is seen in
     ordinary steps, so none is run a second time.
     """
 
