@@ -23,7 +23,7 @@ from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, 
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint
 
-from halfbyte.activations.codecs.cast import Cast
+from halfbyte.activations.codecs.sfpr import Sfpr
 from halfbyte.activations.engine.compress import compress
 from halfbyte.activations.engine.session import Session
 from halfbyte.activations.policy.saved_tensor import PolicyFunction
@@ -78,9 +78,9 @@ def compare(build: Callable[[], nn.Module], wrap: Wrap) -> None:
         ours = train(wrap(build()), policy)
         found = [key for key, t in stock.items() if not torch.equal(t, ours[key])]
         assert found == [], f"{name}: {found}"
-    lossy = train(wrap(build()), lambda saved: Cast("bfloat16"))
+    lossy = train(wrap(build()), lambda saved: Sfpr())
     for key, t in stock.items():
-        assert float((lossy[key] - t).double().norm()) <= 0.05 * float(t.double().norm()) + 1e-3, key
+        assert float((lossy[key] - t).double().norm()) <= 0.1 * float(t.double().norm()) + 1e-3, key
     assert not all(torch.equal(lossy[key], t) for key, t in stock.items()), "nothing was lossy"
     assert float(lossy["losses"][-1]) < float(lossy["losses"][0])
     for key, t in lossy.items():

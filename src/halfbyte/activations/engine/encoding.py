@@ -112,7 +112,7 @@ class Encoder:
         entry.ledger, entry.held_bytes = self._ledger, after
         self._ledger.pack(entry.row, before, after, perf_counter() - start)
         self._ledger.hold(after)
-        if self._measures_error and not value.codec.lossless:
+        if self._measures_error and choice.saved is not None and not value.codec.lossless:
             relative, largest = sampled_error(x, value)
             self._ledger.error(entry.row, relative, largest)
         if self._sensitivity is not None and choice.saved is not None:

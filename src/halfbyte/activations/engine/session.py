@@ -28,7 +28,7 @@ _LONGEST_WAIT = 64
 # one; all, when that one is found released, since a block or a list releases many together.
 _NEWEST = 6
 
-# Address of the storage, offset, size, stride, type.
+# Where the elements lie: two tensors with the same key are the same bytes in the same order.
 _Key = tuple[Any, ...]
 
 
@@ -111,7 +111,11 @@ class Session:
 
     def _note(self, t: Tensor, current: int) -> Slot:
         storage = t.untyped_storage()._cdata
-        key = (storage, t.storage_offset(), t.size(), t.stride(), t.dtype)
+        size = t.size()
+        if t.is_contiguous():  # and so are its other shapes: a matrix of the same rows, a flattened map
+            key: _Key = (storage, t.storage_offset(), t.numel(), t.dtype)
+        else:
+            key = (storage, t.storage_offset(), size, t.stride(), t.dtype)
         pending = self._pending.get(key)
         entry = None if pending is None else pending.entry()
         if entry is not None and entry.version != t._version:
@@ -121,7 +125,7 @@ class Session:
             paths = self.paths
             entry = Entry(t.detach(), storage, self._aliases, paths.current(), paths.passes)
             pending = self._pending[key] = _Pending(entry, self._calls)
-        slot = Slot(entry, current)
+        slot = Slot(entry, current, None if size == entry.size else size)
         pending.slots.append(weakref.ref(slot))
         if self._deferred:
             self._settle_ready(key)

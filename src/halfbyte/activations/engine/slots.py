@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import torch
 from torch import Tensor
 
 from halfbyte.activations.policy.needs import Need
@@ -30,14 +31,16 @@ class Slot:
         saver: node and field, once proven; None until then, and for ever when no node that can be looked into
             has it.
         need: of that saver.
+        size: its shape, where that is not the entry's.
         gradient: watches what comes back to it, in steps that measure sensitivities.
     """
 
-    __slots__ = ("__weakref__", "entry", "gradient", "need", "saver", "sequence")
+    __slots__ = ("__weakref__", "entry", "gradient", "need", "saver", "sequence", "size")
 
-    def __init__(self, entry: Entry, sequence: int) -> None:
+    def __init__(self, entry: Entry, sequence: int, size: torch.Size | None = None) -> None:
         self.entry = entry
         self.sequence = sequence
+        self.size = size
         self.saver: Saver | None = None
         self.need = Need.VALUE
         self.gradient: object | None = None
@@ -51,6 +54,7 @@ class Entry:
 
     Attributes:
         alias: the tensor, detached, until it is encoded; for good when it is kept as it is.
+        size: its shape.
         version: the version that was saved; another one later is an error, as in autograd itself.
         storage: address of its storage.
         aliases: the session's count of aliases by storage, as long as this one is counted there.
@@ -73,6 +77,7 @@ class Entry:
         "path",
         "rectified",
         "row",
+        "size",
         "spoiled",
         "storage",
         "value",
@@ -84,6 +89,7 @@ class Entry:
     ) -> None:
         self.alias: Tensor | None = alias
         self.version = alias._version
+        self.size = alias.size()
         self.storage = storage
         self.path = path
         self.model_pass = model_pass

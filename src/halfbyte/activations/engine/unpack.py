@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 from typing import NoReturn
 
+import torch
 from torch import Tensor
 
 from halfbyte.activations.codecs.base import Packed
@@ -32,14 +33,22 @@ def unpack(packed: Slot | Kept) -> Tensor:
         return kept if kept._version == version else _changed(kept, version)
     entry = packed.entry  # type: ignore[union-attr]
     alias = entry.alias  # read once: another thread may be encoding it
+    size = packed.size  # type: ignore[union-attr]
     if alias is not None:
-        return alias if alias._version == entry.version else _changed(alias, entry.version)
+        if alias._version != entry.version:
+            _changed(alias, entry.version)
+        return alias if size is None else alias.view(size)
     if entry.spoiled:
         _changed_before_encoding(entry)
     start = perf_counter()
     tensor = _decode(entry, packed.need)  # type: ignore[union-attr]
     entry.ledger.unpack(entry.row, perf_counter() - start)  # type: ignore[union-attr, arg-type]
-    return tensor
+    return tensor if size is None else _in_shape(tensor, size)
+
+
+def _in_shape(tensor: Tensor, size: torch.Size) -> Tensor:
+    """A tensor of as many elements in another shape; it is contiguous, or one element that stands for all."""
+    return tensor.view(size) if tensor.is_contiguous() else tensor.new_zeros(()).expand(size)
 
 
 def _decode(entry: Entry, need: Need) -> Tensor:
