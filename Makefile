@@ -11,7 +11,7 @@ NATIVE := pyproject.toml CMakeLists.txt constraints.txt $(shell find native -nam
 .PHONY: help setup demo test lint types tests sanitize stubs fuzz bench wheel clean
 
 help:
-	@echo "make demo      convert photographs and train on them at three fidelities (3 minutes)"
+	@echo "make demo      convert photographs, train on them at three fidelities, then in less memory (4 minutes)"
 	@echo "make test      every check: lint, types, tests, sanitizers"
 	@echo "make fuzz      fuzz the parsers (FUZZ_SECONDS=$(FUZZ_SECONDS) a target; needs clang)"
 	@echo "make bench     the benchmarks of benchmarks/README.md"

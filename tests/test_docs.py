@@ -45,5 +45,6 @@ def test_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.
 
 def test_public_names_are_documented() -> None:
     documented = (ROOT / "README.md").read_text() + (ROOT / "docs" / "api.md").read_text()
-    missing = [name for name in halfbyte.__all__ if not name.startswith("_") and name not in documented]
+    names = [*halfbyte.__all__, *halfbyte.activations.__all__]
+    missing = [name for name in names if not name.startswith("_") and name not in documented]
     assert missing == []

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from halfbyte.activations.policy.needs import NEEDS, Need
+from halfbyte.activations.policy.needs import EXACT_FIELDS, EXACT_NODES, NEEDS, Need
 from halfbyte.activations.policy.saved_tensor import Saver
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "activations.md"
@@ -26,6 +26,9 @@ def needs_table() -> str:
     lines = ["| what backward reads | of |", "| --- | --- |"]
     for need in Need:
         savers = sorted(f"`{Saver(*key)}`" for key, listed in NEEDS.items() if listed is need)
+        if need is Need.EXACT:
+            savers += [f"every node with {name} in its name" for name in EXACT_NODES]
+            savers += [f"every `{name}`" for name in EXACT_FIELDS]
         lines.append(f"| {MEANING[need]} | {', '.join(savers) or 'everything else'} |")
     return "\n".join(lines) + "\n"
 
