@@ -83,6 +83,24 @@ HuffmanCode optimal_code(std::span<const std::uint32_t, 256> frequencies) {
   return code;
 }
 
+std::optional<HuffmanCode> canonical_code(std::span<const std::uint8_t, 256> lengths) {
+  HuffmanCode code;
+  std::array<std::uint16_t, 256> counts{};  // one more than a byte holds
+  for (const std::uint8_t length : lengths) ++counts[length];
+  std::uint32_t left = 1;  // codes that are free, of the length at hand
+  for (std::size_t length = 1; length <= kMaxLength; ++length) {
+    left <<= 1;
+    if (counts[length] > left || counts[length] > 255) return std::nullopt;
+    left -= counts[length];
+    code.counts[length] = static_cast<std::uint8_t>(counts[length]);
+    for (std::size_t symbol = 0; symbol < 256; ++symbol) {
+      if (lengths[symbol] == length) code.symbols[static_cast<std::size_t>(code.num_symbols++)] = static_cast<std::uint8_t>(symbol);
+    }
+  }
+  const bool all_taken = counts[0] + code.num_symbols == 256;  // none is longer than JPEG allows
+  return all_taken ? std::optional(code) : std::nullopt;
+}
+
 void assign_codewords(const HuffmanCode& code, std::span<Codeword, 256> words) {
   std::uint32_t next = 0;
   std::size_t i = 0;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace halfbyte::jpeg {
@@ -15,6 +16,10 @@ struct HuffmanCode {
 
 // The code for symbols that occur so often; symbols that do not occur get none.
 HuffmanCode optimal_code(std::span<const std::uint32_t, 256> frequencies);
+
+// The canonical code of these lengths (0: the symbol has none): shorter ones first, and among equals by symbol. Nothing
+// when there is no such code.
+std::optional<HuffmanCode> canonical_code(std::span<const std::uint8_t, 256> lengths);
 
 struct Codeword {
   std::uint16_t bits = 0;

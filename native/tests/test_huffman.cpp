@@ -90,11 +90,52 @@ void few_symbols_have_codes() {
   codes_are_legal(frequencies);
 }
 
+using Lengths = std::array<std::uint8_t, 256>;
+
+void lengths_make_the_code() {
+  std::mt19937 random(2);
+  for (int round = 0; round < 100; ++round) {
+    Frequencies frequencies{};
+    for (unsigned n = 1 + random() % 256; n > 0; --n) frequencies[random() % 256] = 1 + random() % 1000;
+    std::array<Codeword, 256> words{}, canonical{};
+    assign_codewords(optimal_code(frequencies), words);
+    Lengths lengths{};
+    for (std::size_t i = 0; i < 256; ++i) lengths[i] = words[i].length;
+    assign_codewords(canonical_code(lengths).value(), canonical);
+    std::uint32_t last = 0;  // as 16 bits; codes grow with length, and then with the symbol
+    for (std::uint8_t length = 1; length <= 16; ++length) {
+      for (std::size_t i = 0; i < 256; ++i) {
+        if (lengths[i] != length) continue;
+        CHECK(canonical[i].length == length);
+        CHECK(std::uint32_t{canonical[i].bits} << (16 - length) == last);
+        last = (canonical[i].bits + 1U) << (16 - length);
+      }
+    }
+    CHECK(last < 1U << 16);
+  }
+}
+
+void lengths_of_no_code_are_refused() {
+  Lengths lengths{};
+  CHECK(canonical_code(lengths).value().num_symbols == 0);
+  lengths[3] = 17;
+  CHECK(!canonical_code(lengths));
+  lengths.fill(7);  // twice as many as there are
+  CHECK(!canonical_code(lengths));
+  lengths.fill(0);
+  lengths[0] = lengths[1] = lengths[2] = 1;
+  CHECK(!canonical_code(lengths));
+  lengths[2] = 0;  // all codes taken: T.81 keeps one, but it is a code
+  CHECK(canonical_code(lengths).has_value());
+}
+
 }  // namespace
 
 int main() {
   codes_cost_least_where_sixteen_bits_suffice();
   skewed_frequencies_are_limited_to_sixteen_bits();
   few_symbols_have_codes();
+  lengths_make_the_code();
+  lengths_of_no_code_are_refused();
   return halfbyte::test::result();
 }
