@@ -414,26 +414,50 @@ def channel_ranges(x: int, element: int, outer: int, channels: int, inner: int, 
     max_abs[c] = max |x| over channel c of an (outer, channels, inner) array, infinity when it is not finite. Returns whether all are >= 0.
     """
 
-def sfpr_encode(x: int, element: int, outer: int, channels: int, inner: int, bits: int, levels: float, scales: int, is_unsigned: int, codes: int, num_threads: int) -> bool:
+def sfpr_encode(x: int, element: int, outer: int, channels: int, inner: int, bits: int, levels: float, num_threads: int, scales: int, is_unsigned: int, codes: int) -> bool:
     """
     Fixed-point codes of 8 or 4 bits, and the scale of each channel. Returns whether all channels are finite.
     """
 
-def sfpr_decode(scales: int, is_unsigned: int, codes: int, element: int, outer: int, channels: int, inner: int, bits: int, x: int, num_threads: int) -> None:
+def sfpr_decode(x: int, element: int, outer: int, channels: int, inner: int, bits: int, num_threads: int, scales: int, is_unsigned: int, codes: int) -> None:
     """x = code * scale."""
 
-def sfpr_zvc_encode(x: int, element: int, outer: int, channels: int, inner: int, levels: float, scales: int, is_unsigned: int, mask: int, counts: int, num_threads: int) -> tuple[bool, int]:
+def sfpr_zvc_encode(x: int, element: int, outer: int, channels: int, inner: int, levels: float, num_threads: int, scales: int, is_unsigned: int, mask: int, counts: int) -> tuple[bool, int]:
     """
     8-bit codes of the elements that are not 0, to be fetched with sfpr_zvc_gather by the same thread. Returns whether all channels are finite, and the number of codes.
     """
 
-def sfpr_zvc_gather(counts: int, runs: int, codes: int, num_threads: int) -> None:
+def sfpr_zvc_gather(runs: int, num_threads: int, counts: int, codes: int) -> None:
     """The codes that sfpr_zvc_encode found."""
 
-def sfpr_zvc_decode(scales: int, is_unsigned: int, mask: int, counts: int, codes: int, num_codes: int, element: int, outer: int, channels: int, inner: int, x: int, num_threads: int) -> bool:
+def sfpr_zvc_decode(x: int, element: int, outer: int, channels: int, inner: int, num_codes: int, num_threads: int, scales: int, is_unsigned: int, mask: int, counts: int, codes: int) -> bool:
     """
     x = code * scale, and 0 where there is none. Returns whether mask and counts fit the codes.
     """
+
+def jpeg_act_scales(x: int, element: int, shape: Sequence[int], num_threads: int, scales: int, inverse: int) -> bool:
+    """Fixed point for each channel; returns whether all are finite."""
+
+def jpeg_act_estimate(x: int, element: int, shape: Sequence[int], table: Sequence[int], nearest: bool, inverse: int) -> tuple[int, int, int]:
+    """Elements, non-zero elements and codes of a sample of tiles."""
+
+def jpeg_act_encode(x: int, element: int, shape: Sequence[int], table: Sequence[int], nearest: bool, num_threads: int, inverse: int, masks: int, counts: int) -> int:
+    """Codes tiles into this thread's workspace; returns the number of codes."""
+
+def jpeg_act_gather(shape: Sequence[int], num_threads: int, counts: int, codes: int) -> None:
+    """The codes from the workspace."""
+
+def jpeg_act_decode(x: int, element: int, shape: Sequence[int], table: Sequence[int], num_codes: int, num_threads: int, scales: int, masks: int, counts: int, codes: int) -> bool:
+    """False when masks, counts and codes do not fit each other."""
+
+def jpeg_act_rle_measure(shape: Sequence[int], num_threads: int, masks: int, counts: int, codes: int, lengths: int, byte_counts: int) -> int:
+    """Chooses a Huffman code; returns the number of bytes."""
+
+def jpeg_act_rle_write(shape: Sequence[int], num_threads: int, masks: int, counts: int, codes: int, lengths: int, byte_counts: int, bytes: int) -> None:
+    """Writes as many bytes as were measured."""
+
+def jpeg_act_rle_read(shape: Sequence[int], num_codes: int, num_bytes: int, num_threads: int, masks: int, counts: int, codes: int, lengths: int, byte_counts: int, bytes: int) -> bool:
+    """Masks and codes; false when the bytes are none of theirs."""
 
 def encode_groups(x: int, element: int, count: int, bits: int, group: int, stochastic: bool, key: int, codes: int, least: int, steps: int, num_threads: int) -> int:
     """

@@ -17,8 +17,8 @@ __all__ = ["ShapeOnly"]
 class ShapeOnly(Codec):
     """No bytes at all: a tensor of any type is decoded to one zero, expanded to its size.
 
-    Where its dimensions are in another order, as with channels_last, it is decoded to memory that nobody writes
-    or reads: pooling looks at the strides to lay out the gradient.
+    Where its dimensions are in another order, as with channels_last, it is decoded to memory that nobody
+    writes or reads: pooling looks at the strides to lay out the gradient.
     """
 
     def encode(self, x: Tensor, *, key: int = 0) -> Packed:
