@@ -1,0 +1,160 @@
+"""How fast do codecs of activations pack and unpack? Against a copy in memory, torch operations, and general
+compressors: zstd at level 1, SZ3 and ZFP at the same error.
+
+GB/s are of float32 bytes. All arms run in turn on the same tensors, (64, 64, 32, 32) float32, 16 MiB: a
+smooth map, a white one, and what a ReLU leaves of the smooth one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import imagecodecs
+import torch
+from activations_step import smooth_images
+from harness import RESULTS, machine
+from torch import Tensor
+
+import halfbyte.activations as act
+from halfbyte import _native
+
+SHAPE = (64, 64, 32, 32)
+Pack = Callable[[Tensor], Any]
+Unpack = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One way to pack and unpack a tensor, and the bytes that it takes."""
+
+    name: str
+    pack: Pack
+    unpack: Unpack
+    size: Callable[[Any], int]
+
+
+def codec_arm(codec: act.Codec) -> Arm:
+    return Arm(str(codec), codec.encode, lambda packed: packed.decode(), lambda packed: packed.nbytes)
+
+
+def peers(x: Tensor) -> list[Arm]:
+    """The same on one core: none of these divides a tensor among threads as it is called here."""
+    bound = float(x.abs().max()) / 144 / 2  # half a step of 8-bit fixed point
+    scale = float(x.abs().max()) / 127
+    out = torch.empty_like(x)
+    return [
+        Arm("memcpy", out.copy_, out.copy_, lambda t: t.nbytes),
+        Arm("torch bfloat16", lambda t: t.bfloat16(), lambda p: p.float(), lambda p: p.nbytes),
+        Arm(
+            "torch int8",
+            lambda t: (t / scale).round_().to(torch.int8),
+            lambda p: p * scale,
+            lambda p: p.nbytes,
+        ),
+        Arm("torch x > 0", lambda t: t > 0, lambda p: p.float(), lambda p: p.nbytes),
+        Arm(
+            "zstd level 1",
+            lambda t: imagecodecs.zstd_encode(t.numpy(), level=1),
+            imagecodecs.zstd_decode,
+            len,
+        ),
+        Arm(
+            "SZ3 at the error of 8 bits",
+            lambda t: imagecodecs.sz3_encode(t.numpy(), mode="abs", abs=bound),
+            lambda p: imagecodecs.sz3_decode(p, shape=SHAPE, dtype="float32"),
+            len,
+        ),
+        Arm(
+            "ZFP at the error of 8 bits",
+            lambda t: imagecodecs.zfp_encode(t.numpy(), mode="a", level=bound),
+            imagecodecs.zfp_decode,
+            len,
+        ),
+    ]
+
+
+def codecs() -> list[Arm]:
+    return [
+        codec_arm(codec)
+        for codec in (
+            act.ReluMask(),
+            act.ZeroValue(),
+            act.Sfpr(),
+            act.Sfpr(bits=4),
+            act.Sfpr(coder="zvc"),
+            act.JpegAct("optL", gate=False),
+            act.JpegAct("optH", gate=False),
+            act.JpegAct("optH", coder="rle", gate=False),
+            *(act.GroupQuantized(bits=bits) for bits in (8, 4, 3, 2, 1)),
+            act.GroupQuantized(bits=2, stochastic=False),
+        )
+    ]
+
+
+def measure(arms: list[Arm], x: Tensor, repeats: int) -> dict[str, dict[str, Any]]:
+    """GB/s each way, and how much smaller."""
+    walls: dict[str, tuple[list[float], list[float]]] = {arm.name: ([], []) for arm in arms}
+    ratios = {}
+    for repeat in range(repeats + 1):
+        for arm in arms:
+            start = time.perf_counter()
+            packed = arm.pack(x)
+            middle = time.perf_counter()
+            arm.unpack(packed)
+            end = time.perf_counter()
+            ratios[arm.name] = x.nbytes / max(1, arm.size(packed))
+            if repeat:
+                walls[arm.name][0].append(middle - start)
+                walls[arm.name][1].append(end - middle)
+    return {
+        name: {
+            "ratio": round(ratios[name], 2),
+            "pack": rates(x.nbytes, pack),
+            "unpack": rates(x.nbytes, unpack),
+        }
+        for name, (pack, unpack) in walls.items()
+    }
+
+
+def rates(nbytes: int, walls: list[float]) -> dict[str, float]:
+    fastest, slowest = nbytes / min(walls) / 1e9, nbytes / max(walls) / 1e9
+    middle = nbytes / statistics.median(walls) / 1e9
+    return {"gb_per_s": round(middle, 2), "fastest": round(fastest, 2), "slowest": round(slowest, 2)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
+    parser.add_argument("--repeats", type=int, default=9)
+    options = parser.parse_args()
+    smooth = smooth_images(SHAPE)
+    maps = {"smooth": smooth, "white": torch.randn(SHAPE), "rectified": smooth.relu()}
+    results: dict[str, Any] = {}
+    most = torch.get_num_threads()
+    for kind, x in maps.items():
+        for isa in _native.tensor_isas():
+            _native.set_tensor_isa(isa)
+            best = isa == _native.tensor_isas()[-1]
+            for threads in (1, most) if best else (most,):
+                torch.set_num_threads(threads)
+                arms = [*peers(x), *codecs()] if best else codecs()
+                name = f"{kind}, {threads} threads, {isa}"
+                results[name] = measure(arms, x, options.repeats)
+                print(name, json.dumps(results[name], indent=2), flush=True)
+    document = {
+        "benchmark": "activations_kernels",
+        "shape": SHAPE,
+        "repeats": options.repeats,
+        "machine": machine(),
+        "results": results,
+    }
+    (RESULTS / "activations_kernels.json").write_text(json.dumps(document, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
