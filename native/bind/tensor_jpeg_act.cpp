@@ -33,7 +33,7 @@ tensor::JpegActTables tables_of(const Table& table, bool nearest) {
   for (const std::uint16_t entry : table) {
     if (entry < 1 || entry > 256) refuse("quantization table has an entry of " + std::to_string(entry));
   }
-  return jpeg_act_tables(table, nearest ? tensor::Rounding::nearest : tensor::Rounding::truncate);
+  return tensor::jpeg_act_tables(table.data(), nearest ? tensor::Rounding::nearest : tensor::Rounding::truncate);
 }
 
 tensor::ZvcTiles zvc_tiles(Address masks, Address counts, Address codes) {

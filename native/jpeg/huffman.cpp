@@ -88,17 +88,18 @@ std::optional<HuffmanCode> canonical_code(std::span<const std::uint8_t, 256> len
   std::array<std::uint16_t, 256> counts{};  // one more than a byte holds
   for (const std::uint8_t length : lengths) ++counts[length];
   std::uint32_t left = 1;  // codes that are free, of the length at hand
+  std::size_t next = 0;
   for (std::size_t length = 1; length <= kMaxLength; ++length) {
     left <<= 1;
     if (counts[length] > left || counts[length] > 255) return std::nullopt;
     left -= counts[length];
     code.counts[length] = static_cast<std::uint8_t>(counts[length]);
-    for (std::size_t symbol = 0; symbol < 256; ++symbol) {
-      if (lengths[symbol] == length) code.symbols[static_cast<std::size_t>(code.num_symbols++)] = static_cast<std::uint8_t>(symbol);
+    for (unsigned symbol = 0; symbol < 256; ++symbol) {
+      if (lengths[symbol] == length) code.symbols[next++] = static_cast<std::uint8_t>(symbol);
     }
   }
-  const bool all_taken = counts[0] + code.num_symbols == 256;  // none is longer than JPEG allows
-  return all_taken ? std::optional(code) : std::nullopt;
+  code.num_symbols = static_cast<int>(next);
+  return counts[0] + next == 256 ? std::optional(code) : std::nullopt;  // else some are longer
 }
 
 void assign_codewords(const HuffmanCode& code, std::span<Codeword, 256> words) {

@@ -60,7 +60,7 @@ std::size_t jpeg_act_encode(const void* x, Element element, const MapShape& shap
     std::uint64_t* masks_of_grid = masks + piece.first_tile;
     for (std::size_t g = 0; g < piece.num_grids; ++g) {
       codes += kernels.encode(x, shape.count(), piece.grids[g], inverse, tables, masks_of_grid, codes);
-      masks_of_grid += piece.grids[g].tiles();
+      masks_of_grid += tiles_of(piece.grids[g]);
     }
     counts[i] = codes - begin;
   });
@@ -91,10 +91,11 @@ bool jpeg_act_decode(const ZvcTiles& tiles, std::size_t num_codes, Element eleme
     std::size_t used = 0;
     const auto count = static_cast<std::size_t>(tiles.counts[i]);
     for (std::size_t g = 0; g < piece.num_grids && used <= count; ++g) {
+      const TileGrid& grid = piece.grids[g];
       const std::size_t begin = (*begins)[i] + used;
-      used += kernels.decode(masks_of_grid, tiles.codes + begin, count - used, num_codes - begin, piece.grids[g], scales,
-                             tables, x);
-      masks_of_grid += piece.grids[g].tiles();
+      used += kernels.decode(masks_of_grid, tiles.codes + begin, count - used, num_codes - begin, grid, scales, tables,
+                             x);
+      masks_of_grid += tiles_of(grid);
     }
     if (used != count) sound.store(false, std::memory_order_relaxed);
   });

@@ -1,5 +1,5 @@
-// JPEG-ACT (Evans, Liu and Aamodt, 2020, section III): feature maps in 8-bit fixed point, cut into tiles of 8 by 8, each
-// transformed by the DCT, quantized, and held as a mask of its non-zero codes and these codes, in zig-zag order.
+// JPEG-ACT (Evans, Liu and Aamodt, 2020, section III): feature maps in 8-bit fixed point, cut into tiles of 8 by 8,
+// each transformed by the DCT, quantized, and held as a mask of its non-zero codes and these codes, in zig-zag order.
 //
 // Maps whose height or width is no multiple of 8 end in smaller tiles, with a DCT of their own size: nothing is padded,
 // and no coefficient says anything of elements that do not exist.
@@ -14,8 +14,8 @@
 
 namespace halfbyte::tensor {
 
-// Maps as they lie in memory: a contiguous (planes, height, width, inner) array. NCHW has inner = 1 and a plane for each
-// image and channel, channels_last has inner = channels and a plane for each image.
+// Maps as they lie in memory: a contiguous (planes, height, width, inner) array. NCHW has inner = 1 and a plane for
+// each image and channel, channels_last has inner = channels and a plane for each image.
 struct MapShape {
   std::size_t planes, height, width, inner, channels;
 
@@ -32,15 +32,12 @@ struct TileGrid {
   std::size_t first, plane_stride, row_stride, column_stride;
   std::size_t line_stride;  // from a line of elements to the next
   int height, width;        // of a tile, 1 to 8
-
-  [[nodiscard]] std::size_t tiles() const { return planes * rows * columns * inner; }
-  [[nodiscard]] bool is_whole() const { return height == 8 && width == 8; }
 };
 
-// Fixed point for each channel: a code is rint(x * inverse), clipped to -128..127; a value is code * scale. 144 codes are
-// the largest magnitude (1.125 of what they can hold), so what is above 88 % of it is clipped, and all else finer.
-// Both are 0 for a channel of zeros, or of values so small that inverse is infinite; NaN and 0 for one that holds NaN or
-// Inf, of which nothing is coded. Returns whether there is none of these.
+// Fixed point for each channel: a code is rint(x * inverse), clipped to -128..127; a value is code * scale. The largest
+// magnitude is 144 codes (1.125 of what they can hold), so what is above 88 % of it is clipped, and all else finer.
+// Both are 0 for a channel of zeros, or of values so small that inverse is infinite; NaN and 0 for one that holds NaN
+// or Inf, of which nothing is coded. Returns whether there is none of these.
 bool jpeg_act_scales(const void* x, Element element, const MapShape& shape, float* scales, float* inverse,
                      int num_threads);
 

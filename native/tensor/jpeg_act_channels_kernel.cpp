@@ -27,6 +27,11 @@ void for_groups(std::size_t channels, Each each) {
   for (std::size_t c = 0; c < channels; c += kLanes) each(Group{c, channels - c < kLanes ? channels - c : kLanes});
 }
 
+// Element (line, column) of a tile.
+std::size_t place(const TileGrid& grid, int line, int column) {
+  return static_cast<std::size_t>(line) * grid.line_stride + static_cast<std::size_t>(column) * grid.inner;
+}
+
 template <class T>
 Lanes load_group(const T* p, std::size_t n) {
   return n == kLanes ? load(p) : load_part(p, n);
@@ -46,8 +51,7 @@ void encode_group(const T* x, std::size_t n, const TileGrid& grid, Lanes inverse
   for (int j = 0; j < width; ++j) {
     Lanes s[8];
     for (int i = 0; i < height; ++i) {
-      const std::size_t element = static_cast<std::size_t>(i) * grid.line_stride + static_cast<std::size_t>(j) * grid.inner;
-      s[i] = fixed_point(load_group(x + element, n), inverse);
+      s[i] = fixed_point(load_group(x + place(grid, i, j), n), inverse);
     }
     kWhole ? forward_dct8(s) : forward_dct(s, height, tables.basis);
     for (int i = 0; i < height; ++i) lines[i][j] = s[i];
@@ -72,8 +76,9 @@ std::size_t encode_grid(const T* x, const TileGrid& grid, const float* inverse, 
   for_places(grid, [&](std::size_t offset) {
     for_groups(grid.inner, [&](Group group) {
       const float* const factors = inverse + group.channel;
+      const T* const first = x + offset + group.channel;
       GroupCodes codes;
-      encode_group<kWhole, kRounding>(x + offset + group.channel, group.n, grid, load_group(factors, group.n), tables, codes);
+      encode_group<kWhole, kRounding>(first, group.n, grid, load_group(factors, group.n), tables, codes);
       for (std::size_t c = 0; c < group.n; ++c) {
         const Codes tile = reordered<kRowsToZigzag>(by_channel(codes, c));
         *masks = factors[c] == 0 ? 0 : nonzero(tile);
@@ -88,8 +93,8 @@ template <class T>
 std::size_t encode(const void* x, std::size_t /*count*/, const TileGrid& grid, const float* inverse,
                    const JpegActTables& tables, std::uint64_t* masks, std::uint8_t* codes) {
   constexpr auto kTruncate = Rounding::truncate, kNearest = Rounding::nearest;
-  const auto truncate = grid.is_whole() ? encode_grid<true, kTruncate, T> : encode_grid<false, kTruncate, T>;
-  const auto nearest = grid.is_whole() ? encode_grid<true, kNearest, T> : encode_grid<false, kNearest, T>;
+  const auto truncate = is_whole(grid) ? encode_grid<true, kTruncate, T> : encode_grid<false, kTruncate, T>;
+  const auto nearest = is_whole(grid) ? encode_grid<true, kNearest, T> : encode_grid<false, kNearest, T>;
   const auto run = tables.rounding == kTruncate ? truncate : nearest;
   return run(static_cast<const T*>(x), grid, inverse, tables, masks, codes);
 }
@@ -113,8 +118,7 @@ void decode_group(GroupCodes& codes, std::size_t n, const TileGrid& grid, Lanes 
     for (int i = 0; i < height; ++i) s[i] = lines[i][j];
     kWhole ? inverse_dct8(s) : inverse_dct(s, height, tables.basis);
     for (int i = 0; i < height; ++i) {
-      const std::size_t element = static_cast<std::size_t>(i) * grid.line_stride + static_cast<std::size_t>(j) * grid.inner;
-      store_group(x + element, rounded(s[i]) * scale, n);
+      store_group(x + place(grid, i, j), rounded(s[i]) * scale, n);
     }
   }
 }
@@ -147,7 +151,7 @@ std::size_t decode_grid(const std::uint64_t* masks, const std::uint8_t* codes, s
 template <class T>
 std::size_t decode(const std::uint64_t* masks, const std::uint8_t* codes, std::size_t num_codes, std::size_t readable,
                    const TileGrid& grid, const float* scales, const JpegActTables& tables, void* x) {
-  const auto run = grid.is_whole() ? decode_grid<true, T> : decode_grid<false, T>;
+  const auto run = is_whole(grid) ? decode_grid<true, T> : decode_grid<false, T>;
   return run(masks, codes, num_codes, readable, grid, scales, tables, static_cast<T*>(x));
 }
 

@@ -2,9 +2,8 @@
 //
 //   pack_row(s, row, codes)     eight vectors of quotients, one a column, truncated and saturated to a row of codes
 //   unpack_row(codes, row, s)   the reverse
-//   to_channels(codes)          what pack_row filled, to 64 codes a channel in row-major order; by_channel(codes, c) are
-//                               those of channel c
-//   to_lanes(codes)             the reverse
+//   to_channels(codes)          what pack_row filled, to 64 codes a channel in row-major order, which by_channel gives
+//   to_lanes(codes)             the reverse, of what set_channel set
 #pragma once
 
 #include "tensor/jpeg_act_codes.hpp"
@@ -75,7 +74,8 @@ inline void set_channel(GroupCodes& codes, std::size_t channel, Codes tile) { co
 
 #elif defined(__AVX2__)
 
-// Row by row four codes a channel, the left ones and the right ones; after to_channels, the halves of each channel's tile.
+// Row by row four codes a channel, the left ones and the right ones; after to_channels, both halves of each channel's
+// tile.
 struct GroupCodes {
   __m256i four[2][8];
 };

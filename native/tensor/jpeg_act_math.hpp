@@ -1,11 +1,13 @@
 // Arithmetic of JPEG-ACT on lanes of floats: fixed point, rounding, quantization. For kernel files only.
 #pragma once
 
-#include "tensor/jpeg_act_tables.hpp"
+#include "tensor/jpeg_act.hpp"
 #include "tensor/lanes.hpp"
 
 namespace halfbyte::tensor::HALFBYTE_ISA {
 namespace {
+
+inline bool is_whole(const TileGrid& grid) { return grid.height == 8 && grid.width == 8; }
 
 // To integers, ties to even, for |v| < 2^22: next to 1.5 * 2^23 the last bit of a float is worth 1. Zero is +0.
 template <class V>

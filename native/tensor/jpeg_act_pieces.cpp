@@ -9,6 +9,24 @@ namespace {
 
 constexpr std::size_t ceil_div(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
 
+// A grid whose first tile is this one, but for how many there are.
+TileGrid grid_at(const MapShape& shape, std::size_t plane, std::size_t row, std::size_t column) {
+  const std::size_t line = shape.width * shape.inner;
+  return {.first_plane = plane,
+          .planes = 0,
+          .rows = 0,
+          .columns = 0,
+          .inner = shape.inner,
+          .channels = shape.channels,
+          .first = (plane * shape.height + 8 * row) * line + 8 * column * shape.inner,
+          .plane_stride = shape.height * line,
+          .row_stride = 8 * line,
+          .column_stride = 8 * shape.inner,
+          .line_stride = line,
+          .height = static_cast<int>(std::min<std::size_t>(shape.height - 8 * row, 8)),
+          .width = static_cast<int>(std::min<std::size_t>(shape.width - 8 * column, 8))};
+}
+
 }  // namespace
 
 Pieces::Pieces(const MapShape& shape) : shape_(shape), rows_(shape.rows()) {
@@ -26,28 +44,16 @@ Pieces::Pieces(const MapShape& shape) : shape_(shape), rows_(shape.rows()) {
 Piece Pieces::operator[](std::size_t index) const {
   const std::size_t plane = index / parts_ * planes_, row = index % parts_ * rows_;
   const std::size_t planes = std::min(planes_, shape_.planes - plane), rows = std::min(rows_, shape_.rows() - row);
-  const std::size_t line = shape_.width * shape_.inner;
-  const std::size_t whole_rows = std::min(rows, shape_.height / 8 - std::min(row, shape_.height / 8));
-  const std::size_t whole_columns = shape_.width / 8;
+  const std::size_t whole_rows = std::min(row + rows, shape_.height / 8) - row, whole_columns = shape_.width / 8;
   Piece piece{.first_tile = (plane * shape_.rows() + row) * shape_.columns() * shape_.inner,
               .tiles = planes * rows * shape_.columns() * shape_.inner};
   for (const bool bottom : {false, true}) {
     for (const bool right : {false, true}) {
-      const std::size_t grid_row = bottom ? shape_.height / 8 : row;
-      TileGrid grid{.first_plane = plane,
-                    .planes = planes,
-                    .rows = bottom ? rows - whole_rows : whole_rows,
-                    .columns = right ? shape_.columns() - whole_columns : whole_columns,
-                    .inner = shape_.inner,
-                    .channels = shape_.channels,
-                    .first = (plane * shape_.height + 8 * grid_row) * line + (right ? 8 * whole_columns * shape_.inner : 0),
-                    .plane_stride = shape_.height * line,
-                    .row_stride = 8 * line,
-                    .column_stride = 8 * shape_.inner,
-                    .line_stride = line,
-                    .height = bottom ? static_cast<int>(shape_.height % 8) : 8,
-                    .width = right ? static_cast<int>(shape_.width % 8) : 8};
-      if (grid.tiles() > 0) piece.grids[piece.num_grids++] = grid;
+      TileGrid grid = grid_at(shape_, plane, bottom ? row + whole_rows : row, right ? whole_columns : 0);
+      grid.planes = planes;
+      grid.rows = bottom ? rows - whole_rows : whole_rows;
+      grid.columns = right ? shape_.columns() - whole_columns : whole_columns;
+      if (tiles_of(grid) > 0) piece.grids[piece.num_grids++] = grid;
     }
   }
   return piece;

@@ -12,6 +12,8 @@
 
 namespace halfbyte::tensor {
 
+constexpr std::size_t tiles_of(const TileGrid& grid) { return grid.planes * grid.rows * grid.columns * grid.inner; }
+
 // A piece is this many tiles, or a little less: several whole planes, or some rows of one.
 constexpr std::size_t kPieceTiles = 512;
 

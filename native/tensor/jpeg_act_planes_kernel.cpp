@@ -85,7 +85,7 @@ std::size_t encode_grid(const T* x, std::size_t count, const TileGrid& given, co
   const TileGrid grid = given;
   const std::size_t reach = static_cast<std::size_t>(grid.height - 1) * grid.line_stride + 8;
   Walk at(grid);
-  for (std::size_t i = 0, n = grid.tiles(); i < n; i += kTiles) {
+  for (std::size_t i = 0, n = grid.planes * grid.rows * grid.columns; i < n; i += kTiles) {
     T room[kTiles][8][8];
     Tiles<const T> tiles{.begin = {}, .channel = {}, .line_stride = grid.line_stride};
     bool is_last = false;
@@ -110,8 +110,8 @@ template <class T>
 std::size_t encode(const void* x, std::size_t count, const TileGrid& grid, const float* inverse,
                    const JpegActTables& tables, std::uint64_t* masks, std::uint8_t* codes) {
   constexpr auto kTruncate = Rounding::truncate, kNearest = Rounding::nearest;
-  const auto truncate = grid.is_whole() ? encode_grid<true, kTruncate, T> : encode_grid<false, kTruncate, T>;
-  const auto nearest = grid.is_whole() ? encode_grid<true, kNearest, T> : encode_grid<false, kNearest, T>;
+  const auto truncate = is_whole(grid) ? encode_grid<true, kTruncate, T> : encode_grid<false, kTruncate, T>;
+  const auto nearest = is_whole(grid) ? encode_grid<true, kNearest, T> : encode_grid<false, kNearest, T>;
   const auto run = tables.rounding == kTruncate ? truncate : nearest;
   return run(static_cast<const T*>(x), count, grid, inverse, tables, masks, codes);
 }
@@ -141,7 +141,7 @@ std::size_t decode_grid(const std::uint64_t* masks, const std::uint8_t* codes, s
   const TileGrid grid = given;
   std::size_t used = 0;
   Walk at(grid);
-  for (std::size_t i = 0, n = grid.tiles(); i < n; i += kTiles) {
+  for (std::size_t i = 0, n = grid.planes * grid.rows * grid.columns; i < n; i += kTiles) {
     Tiles<T> tiles{.begin = {}, .channel = {}, .line_stride = grid.line_stride};
     Codes expanded[kTiles];
     for (std::size_t k = 0; k < kTiles; ++k) {
@@ -165,7 +165,7 @@ std::size_t decode_grid(const std::uint64_t* masks, const std::uint8_t* codes, s
 template <class T>
 std::size_t decode(const std::uint64_t* masks, const std::uint8_t* codes, std::size_t num_codes, std::size_t readable,
                    const TileGrid& grid, const float* scales, const JpegActTables& tables, void* x) {
-  const auto run = grid.is_whole() ? decode_grid<true, T> : decode_grid<false, T>;
+  const auto run = is_whole(grid) ? decode_grid<true, T> : decode_grid<false, T>;
   return run(masks, codes, num_codes, readable, grid, scales, tables, static_cast<T*>(x));
 }
 

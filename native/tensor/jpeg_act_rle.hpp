@@ -1,7 +1,7 @@
-// The entropy coding of JPEG (T.81, F.1.2.2) over zero-value coded tiles, as JPEG-BASE has it: no code is exempt, and the
-// first is not predicted from the tile before. A code takes a Huffman symbol, (zeros before it) * 16 + (bits of it), and
-// these bits; 0xF0 stands for 16 zeros, 0 for the end of a tile whose last code is 0. Bits fill bytes from the top, and
-// each piece of the maps begins with a byte. The Huffman code is the best of at most 16 bits for this tensor.
+// The entropy coding of JPEG (T.81, F.1.2.2) over zero-value coded tiles, as JPEG-BASE has it: the first code is like
+// all others, and not predicted from the tile before. A code takes a Huffman symbol, (zeros before it) * 16 + (bits of
+// it), and these bits; 0xF0 stands for 16 zeros, 0 for the end of a tile whose last code is 0. Bits fill bytes from the
+// top, and each piece of the maps begins with a byte. The Huffman code is the best of at most 16 bits for this tensor.
 #pragma once
 
 #include <cstddef>

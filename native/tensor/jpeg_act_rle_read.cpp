@@ -61,7 +61,7 @@ class SymbolTable {
   std::array<std::uint32_t, 17> first_{};  // index of the symbol of code 0 of this length; wraps
 };
 
-// The value whose bits, `size` > 0 of them, are the highest of these (T.81, F.2.2.1): a first bit of 0 means less than 0.
+// The value whose bits, `size` > 0 of them, are the highest of these (T.81, F.2.2.1); below 0 when the first is 0.
 int value_of(std::uint64_t bits, unsigned size) {
   const int negative = static_cast<int>(bits >> 63) - 1;  // all ones, or 0; signs are no branch to predict
   return static_cast<int>(bits >> (64 - size)) - (negative & ((1 << size) - 1));

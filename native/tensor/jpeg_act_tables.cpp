@@ -27,14 +27,14 @@ struct Factors {
 
 }  // namespace
 
-JpegActTables jpeg_act_tables(std::span<const std::uint16_t, 64> table, Rounding rounding) {
+JpegActTables jpeg_act_tables(const std::uint16_t* table, Rounding rounding) {
   static const Factors factors;
   JpegActTables tables;
   tables.rounding = rounding;
   tables.basis = dct_basis();
   for (int v = 0; v < 8; ++v) {
     for (int u = 0; u < 8; ++u) {
-      const int i = 8 * v + u, q = table[static_cast<std::size_t>(8 * u + v)];
+      const int i = 8 * v + u, q = table[8 * u + v];
       tables.bias[i] = rounding == Rounding::truncate ? 0 : static_cast<float>(q) / 2;
       tables.reciprocal[i] = reciprocal_above(q);
       for (const bool whole_height : {false, true}) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "tensor/dct_basis.hpp"
 
@@ -11,9 +10,9 @@ namespace halfbyte::tensor {
 enum class Rounding : int { truncate = 0, nearest };
 
 // Factors of the 64 coefficients, by columns: that of vertical frequency u and horizontal frequency v is [8 * v + u].
-// A code is trunc((|c| + bias) * reciprocal) with the sign of c, the rounded coefficient; bias is 0, or q / 2 to round to
-// nearest. That divides integers exactly: reciprocal is 1 / q or the next float above, so no multiple of q falls short,
-// and it is off by less than |c| + bias would need to reach the next (1e-7 of at most 1200, against 1 / 2).
+// A code is trunc((|c| + bias) * reciprocal) with the sign of c, the rounded coefficient; bias is 0, or q / 2 to round
+// to nearest. That divides integers exactly: reciprocal is 1 / q or the next float above, so no multiple of q falls
+// short, and it is off by far less than |c| + bias would need to reach the next one (1e-7 of 1200, against 1 / 2).
 struct JpegActTables {
   Rounding rounding;
   float bias[64];
@@ -24,7 +23,7 @@ struct JpegActTables {
   DctBasis basis;
 };
 
-// `table`: entries from 1 to 256, row by row (of vertical frequencies).
-JpegActTables jpeg_act_tables(std::span<const std::uint16_t, 64> table, Rounding rounding);
+// `table`: 64 entries from 1 to 256, row by row (of vertical frequencies).
+JpegActTables jpeg_act_tables(const std::uint16_t* table, Rounding rounding);
 
 }  // namespace halfbyte::tensor

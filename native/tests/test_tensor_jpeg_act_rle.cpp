@@ -55,8 +55,10 @@ struct Stream {
 
 Stream write(const Tiles& tiles) {
   Stream stream{.byte_counts = std::vector<std::int64_t>(tiles.counts.size()), .bytes = {}};
-  stream.bytes.resize(jpeg_act_rle_measure(tiles.shape, tiles.view(), stream.lengths, stream.byte_counts.data(), kThreads));
-  jpeg_act_rle_write(tiles.shape, tiles.view(), stream.lengths, stream.byte_counts.data(), stream.bytes.data(), kThreads);
+  stream.bytes.resize(
+      jpeg_act_rle_measure(tiles.shape, tiles.view(), stream.lengths, stream.byte_counts.data(), kThreads));
+  jpeg_act_rle_write(tiles.shape, tiles.view(), stream.lengths, stream.byte_counts.data(), stream.bytes.data(),
+                     kThreads);
   return stream;
 }
 
