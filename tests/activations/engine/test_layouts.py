@@ -27,11 +27,22 @@ def normal(*size: int, dtype: torch.dtype = torch.float32) -> Tensor:
 def test_transposed_views_of_a_square_are_told_apart(policy: str) -> None:
     def function(x: Tensor) -> Tensor:
         y = x * 1
-        z = y.exp() * y.t().sin() + y.t().exp()
+        z = y.sin() * y.t().cos() + y.t().sin()
         del y
         return z.tanh()
 
     assert_same(function, normal(24, 24), policy=policy)
+
+
+@policies
+def test_beginnings_of_one_tensor_are_told_apart(policy: str) -> None:
+    def function(x: Tensor) -> Tensor:
+        y = x * 1
+        z = y[:4].sin().sum(0) * y[:6].sin().sum(0) + y.sin()
+        del y
+        return z.tanh()
+
+    assert_same(function, normal(8, 8), policy=policy)
 
 
 @policies
@@ -117,12 +128,13 @@ def test_layout_of_what_backward_gets_is_what_was_saved() -> None:
     assert seen[7:] == seen[:7]
 
 
-def test_small_view_does_not_keep_a_big_storage_alive() -> None:
+@pytest.mark.parametrize("min_bytes", [0, 4096])
+def test_small_view_does_not_keep_a_big_storage_alive(min_bytes: int) -> None:
     x = normal(64, 1024).requires_grad_()
-    with compress(policy=lambda saved: None, min_bytes=4096):
+    with compress(policy=lambda saved: None, min_bytes=min_bytes):
         y = x * 1
         storage = y.untyped_storage()._weak_ref()
-        z = y[:, :8].exp().sin() + y[:, 8:24].reshape(128, 8)[:64].sin()
+        z = y[:, :8].sin() + y[:, 8:20].sin()[:, :8]
         loss = z.sum()
         del y
         loss = loss * 1
@@ -178,6 +190,12 @@ def test_tensors_on_the_meta_device_pass() -> None:
     with compress(model, policy=lambda saved: Cast("bfloat16"), min_bytes=0) as ledger:
         model(torch.randn(64, 64, device="meta")).sum().backward()
     assert ledger.totals("packed").calls == 0
+
+
+def test_zeros_without_memory_pass() -> None:
+    zeros = torch._efficientzerotensor((64, 64))
+    for policy in POLICIES:
+        assert_same(lambda x: (x * zeros).exp() + x.sin(), normal(64, 64), policy=policy)
 
 
 class Tagged(Tensor):

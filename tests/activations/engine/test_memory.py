@@ -171,9 +171,13 @@ class Listing(nn.Module):
 def test_little_waits_for_its_encoding(net: Any, owners: str) -> None:
     waiting = Waiting()
     model = net()
+
+    def note(session: Session, t: Tensor, current: int) -> Slot:
+        return waiting.note(session, t, current)
+
     with (
         owners_found_by(owners),
-        patch.object(Session, "_note", autospec=True, side_effect=waiting.note),
+        patch.object(Session, "_note", note),
         compress(model, policy=lambda saved: Feigned(), min_bytes=0),
     ):
         model(pictures(32).requires_grad_()).square().sum().backward()

@@ -183,6 +183,14 @@ def test_running_statistics_are_never_copied() -> None:
     assert {t.data_ptr() for t in seen} >= buffers
 
 
+def test_frozen_parameters_count_as_the_models() -> None:
+    layer = nn.Conv2d(3, 8, 3).requires_grad_(False)
+    with compress(policy=halved, min_bytes=0) as ledger:
+        y = layer(normal(2, 3, 9, 9).requires_grad_() * 1).sin().exp()
+    assert ledger.totals("model").before == layer.weight.numel() * 4
+    y.sum().backward()
+
+
 def test_policy_of_another_model_leaves_this_one_alone() -> None:
     """Nothing is known of its buffers and frozen weights then, but that somebody holds them."""
 
