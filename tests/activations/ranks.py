@@ -80,7 +80,8 @@ def compare(build: Callable[[], nn.Module], wrap: Wrap) -> None:
         assert found == [], f"{name}: {found}"
     lossy = train(wrap(build()), lambda saved: Sfpr())
     for key, t in stock.items():
-        assert float((lossy[key] - t).double().norm()) <= 0.1 * float(t.double().norm()) + 1e-3, key
+        error, size = float((lossy[key] - t).double().norm()), float(t.double().norm())
+        assert error <= 0.1 * size + 3e-3, f"{key}: {error} of {size}"
     assert not all(torch.equal(lossy[key], t) for key, t in stock.items()), "nothing was lossy"
     assert float(lossy["losses"][-1]) < float(lossy["losses"][0])
     for key, t in lossy.items():

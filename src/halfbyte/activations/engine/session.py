@@ -97,6 +97,9 @@ class Session:
         if node is not None:
             self.owners.learn(node, current)
         nbytes = t.numel() * t.element_size()
+        if nbytes < self._min_bytes and type(t) is Tensor and t.layout is torch.strided:
+            self._passed["small"].add(nbytes)
+            return _keep_small(t, node)
         plain = is_plain(t)
         if self._state.holds(t, node, plain=plain):
             self._passed["model"].add(nbytes)
@@ -104,9 +107,6 @@ class Session:
         if not plain:
             self._passed["other"].add(nbytes)
             return _keep(t, node)
-        if nbytes < self._min_bytes:
-            self._passed["small"].add(nbytes)
-            return _keep_small(t, node)
         return self._note(t, current)
 
     def _note(self, t: Tensor, current: int) -> Slot:
