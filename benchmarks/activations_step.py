@@ -193,19 +193,28 @@ def main() -> None:
     parser.add_argument("--nets", nargs="+", choices=[*NETS], default=[*NETS])
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=ARMS)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--only", choices=["memory", "times"], help="memory needs no quiet machine; times do")
     parser.add_argument("--memory-of", nargs=2, metavar=("NET", "ARM"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.memory_of:
         print(json.dumps(memory_of(*options.memory_of)))
         return
     arms = list(dict.fromkeys(["none", *options.arms]))
-    results = {}
+    results: dict[str, dict[str, dict[str, Any]]] = {}
     for net in options.nets:
-        times = times_of(net, [arm for arm in arms if arm != "nothing held"], options.repeats)
-        results[net] = {arm: {**times.get(arm, {}), **memory_elsewhere(net, arm)} for arm in arms}
+        results[net] = {arm: {} for arm in arms}
+        if options.only != "memory":
+            for arm, times in times_of(
+                net, [a for a in arms if a != "nothing held"], options.repeats
+            ).items():
+                results[net][arm] |= times
+        if options.only != "times":
+            for arm in arms:
+                results[net][arm] |= memory_elsewhere(net, arm)
         print(net, json.dumps(results[net], indent=2), flush=True)
     document = {
         "benchmark": "activations_step",
+        "measured": options.only or "memory and times",
         "repeats": options.repeats,
         "threads": torch.get_num_threads(),
         "inputs": {net: shape for net, (_, shape) in NETS.items()},
@@ -213,7 +222,8 @@ def main() -> None:
         "results": results,
     }
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "activations_step.json").write_text(json.dumps(document, indent=2) + "\n")
+    name = f"activations_{options.only or 'step'}.json"
+    (RESULTS / name).write_text(json.dumps(document, indent=2) + "\n")
 
 
 if __name__ == "__main__":
