@@ -34,7 +34,7 @@ def images(size: int = 32) -> Tensor:
 def rows(ledger: Ledger, field: str) -> dict[str, str]:
     """What became of the tensors that a field of this name saved: path to codec or reason."""
     return {
-        row.path: row.codec or row.why
+        row.path: row.codec or row.why or row.kind
         for row in ledger.rows()
         if any(str(saver) == field for saver in row.savers)
     }
@@ -132,7 +132,7 @@ def test_tensor_that_somebody_holds_is_kept_and_said_so() -> None:
     with compress(policy=halved) as ledger:
         y = x.exp()
         z = y.sin().sum()
-    assert rows(ledger, "Exp.result") == {"": "held by others"}
+    assert rows(ledger, "Exp.result") == {"": "held"}
     z.backward()
 
 

@@ -26,6 +26,7 @@ from halfbyte.activations.policy.saved_tensor import Policy, PolicyFunction
 __all__ = ["compress"]
 
 _ERROR_EVERY = 100  # steps
+_STEPS_TO_WARN = 16  # by then it is clear whether anything is saved
 _CANNOT_DEFER = (
     f"torch {torch.__version__} does not tell who saves a tensor: each gets the policy's codec as soon as it "
     "is saved; gradients are right, but less memory is saved"
@@ -139,7 +140,8 @@ class compress(ContextDecorator):  # noqa: N801 - used like a function, as torch
             session.abandon()
             return
         session.finish()
-        self._warn_once(self.ledger.warn_if_useless())
+        if self._step <= _STEPS_TO_WARN:
+            self._warn_once(self.ledger.warn_if_useless())
 
     def _begin(self) -> Session:
         if isinstance(self.policy, Policy):

@@ -90,7 +90,7 @@ class Encoder:
         assert x is not None
         savers = tuple(slot.saver for slot in slots if slot.saver is not None)
         if keep:
-            why = "held by others" if keep == "held" else "saver not known when the context ended"
+            why = "" if keep == "held" else "saver not known when the context ended"
             self._keep(entry, x, savers, keep, why)
             return
         start = perf_counter()
