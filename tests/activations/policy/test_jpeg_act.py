@@ -7,8 +7,8 @@ import warnings
 
 import pytest
 import torch
-from halfbyte.activations.codecs.jpeg_act import JpegAct
 
+from halfbyte.activations.codecs.jpeg_act import JpegAct
 from halfbyte.activations.codecs.sfpr import Sfpr
 from halfbyte.activations.policy.jpeg_act import jpeg_act
 from halfbyte.activations.policy.saved_tensor import SavedTensor, Saver

@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from halfbyte.activations.codecs.group_quantized import GroupQuantized
-from halfbyte.activations.codecs.zero_value import ZeroValue
 
 from halfbyte.activations.codecs.base import Codec
 from halfbyte.activations.codecs.cast import Cast
+from halfbyte.activations.codecs.group_quantized import GroupQuantized
 from halfbyte.activations.codecs.sfpr import Sfpr
+from halfbyte.activations.codecs.zero_value import ZeroValue
 from halfbyte.activations.policy.gist import gist
 from halfbyte.activations.policy.group_quantized import group_quantized
 from halfbyte.activations.policy.lossless import lossless
