@@ -11,6 +11,7 @@
 #include "bind/module.hpp"
 #include "bind/tensor.hpp"
 #include "tensor/jpeg_act.hpp"
+#include "tensor/jpeg_act_gate.hpp"
 #include "tensor/jpeg_act_rle.hpp"
 
 namespace nb = nanobind;
@@ -50,14 +51,16 @@ bool scales(Address x, int element, const Shape& shape, int num_threads, Address
 }
 
 std::tuple<std::size_t, std::size_t, std::size_t> estimate(Address x, int element, const Shape& shape,
-                                                           const Table& table, bool nearest, Address inverse) {
+                                                           const Table& table, bool nearest, bool rle,
+                                                           Address inverse) {
   const tensor::Element type = element_of(element);
   const tensor::MapShape maps = map_shape(shape);
   const tensor::JpegActTables tables = tables_of(table, nearest);
   const nb::gil_scoped_release release;
   const tensor::JpegActEstimate estimate =
-      jpeg_act_estimate(pointer<const void>(x), type, maps, pointer<const float>(inverse), tables);
-  return {estimate.elements, estimate.nonzeros, estimate.codes};
+      jpeg_act_estimate(pointer<const void>(x), type, maps, pointer<const float>(inverse), tables,
+                        rle ? tensor::Coder::rle : tensor::Coder::zvc);
+  return {estimate.elements, estimate.nonzeros, estimate.bytes};
 }
 
 std::size_t encode(Address x, int element, const Shape& shape, const Table& table, bool nearest, int num_threads,
@@ -121,7 +124,8 @@ void add_tensor_jpeg_act(nb::module_& module) {
   module.def("jpeg_act_scales", &scales, nb::arg("x"), nb::arg("element"), nb::arg("shape"), nb::arg("num_threads"),
              nb::arg("scales"), nb::arg("inverse"), "Fixed point for each channel; returns whether all are finite.");
   module.def("jpeg_act_estimate", &estimate, nb::arg("x"), nb::arg("element"), nb::arg("shape"), nb::arg("table"),
-             nb::arg("nearest"), nb::arg("inverse"), "Elements, non-zero elements and codes of a sample of tiles.");
+             nb::arg("nearest"), nb::arg("rle"), nb::arg("inverse"),
+             "Elements and non-zero elements of a sample of tiles, and bytes of their codes or of their stream.");
   module.def("jpeg_act_encode", &encode, nb::arg("x"), nb::arg("element"), nb::arg("shape"), nb::arg("table"),
              nb::arg("nearest"), nb::arg("num_threads"), nb::arg("inverse"), nb::arg("masks"), nb::arg("counts"),
              "Codes tiles into this thread's workspace; returns the number of codes.");

@@ -59,14 +59,6 @@ void jpeg_act_gather(const MapShape& shape, const std::int64_t* counts, std::uin
 bool jpeg_act_decode(const ZvcTiles& tiles, std::size_t num_codes, Element element, const MapShape& shape,
                      const float* scales, const JpegActTables& tables, void* x, int num_threads);
 
-// What a few tiles of the maps come to, the same ones in every memory order: elements, those that are not 0, and codes.
-constexpr std::size_t kGateTiles = 64;
-struct JpegActEstimate {
-  std::size_t elements, nonzeros, codes;
-};
-JpegActEstimate jpeg_act_estimate(const void* x, Element element, const MapShape& shape, const float* inverse,
-                                  const JpegActTables& tables);
-
 struct JpegActKernels {
   // Codes the tiles of a grid; x is the whole array of `count` elements, inverse[c] the factor of channel c or 0 where
   // nothing is to be coded. Returns the number of codes; up to 64 bytes behind the last one change.

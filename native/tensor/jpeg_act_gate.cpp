@@ -1,8 +1,12 @@
+#include "tensor/jpeg_act_gate.hpp"
+
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <vector>
 
-#include "tensor/jpeg_act.hpp"
+#include "tensor/jpeg_act_pieces.hpp"
+#include "tensor/jpeg_act_rle.hpp"
 
 namespace halfbyte::tensor {
 namespace {
@@ -63,38 +67,32 @@ class Sample {
   std::vector<std::size_t> channels_;
 };
 
-std::size_t coded(const Sample& sample, Element element, const std::vector<float>& inverse,
-                  const JpegActTables& tables) {
+// Bytes of the sample, whose tiles have channels of their own.
+std::size_t coded_bytes(const Sample& sample, Element element, const std::vector<float>& inverse,
+                        const JpegActTables& tables, Coder coder) {
   const MapShape shape = sample.shape();
-  const TileGrid grid{.first_plane = 0,
-                      .planes = shape.planes,
-                      .rows = 1,
-                      .columns = 1,
-                      .inner = 1,
-                      .channels = shape.planes,
-                      .first = 0,
-                      .plane_stride = shape.height * shape.width,
-                      .row_stride = 0,
-                      .column_stride = 0,
-                      .line_stride = shape.width,
-                      .height = static_cast<int>(shape.height),
-                      .width = static_cast<int>(shape.width)};
+  const Piece piece = Pieces(shape)[0];  // the only one, of one grid
   std::vector<std::uint64_t> masks(shape.planes);
   std::vector<std::uint8_t> codes(64 * shape.planes + 64);
-  return jpeg_act_plane_kernels().of[static_cast<int>(element)].encode(
-      sample.elements(), shape.count(), grid, inverse.data(), tables, masks.data(), codes.data());
+  const std::size_t num_codes = jpeg_act_plane_kernels().of[static_cast<int>(element)].encode(
+      sample.elements(), shape.count(), piece.grids[0], inverse.data(), tables, masks.data(), codes.data());
+  if (coder == Coder::zvc) return num_codes;
+  const auto count = static_cast<std::int64_t>(num_codes);
+  std::array<std::uint8_t, 256> lengths;
+  std::int64_t byte_count;
+  return jpeg_act_rle_measure(shape, {masks.data(), &count, codes.data()}, lengths, &byte_count, 1);
 }
 
 }  // namespace
 
 JpegActEstimate jpeg_act_estimate(const void* x, Element element, const MapShape& shape, const float* inverse,
-                                  const JpegActTables& tables) {
+                                  const JpegActTables& tables, Coder coder) {
   const Sample sample(x, element, shape);
   std::vector<float> factors;
   for (const std::size_t channel : sample.channels()) factors.push_back(inverse[channel]);
   return {.elements = sample.shape().count(),
           .nonzeros = sample.nonzeros(),
-          .codes = coded(sample, element, factors, tables)};
+          .bytes = coded_bytes(sample, element, factors, tables, coder)};
 }
 
 }  // namespace halfbyte::tensor

@@ -438,8 +438,10 @@ def sfpr_zvc_decode(x: int, element: int, outer: int, channels: int, inner: int,
 def jpeg_act_scales(x: int, element: int, shape: Sequence[int], num_threads: int, scales: int, inverse: int) -> bool:
     """Fixed point for each channel; returns whether all are finite."""
 
-def jpeg_act_estimate(x: int, element: int, shape: Sequence[int], table: Sequence[int], nearest: bool, inverse: int) -> tuple[int, int, int]:
-    """Elements, non-zero elements and codes of a sample of tiles."""
+def jpeg_act_estimate(x: int, element: int, shape: Sequence[int], table: Sequence[int], nearest: bool, rle: bool, inverse: int) -> tuple[int, int, int]:
+    """
+    Elements and non-zero elements of a sample of tiles, and bytes of their codes or of their stream.
+    """
 
 def jpeg_act_encode(x: int, element: int, shape: Sequence[int], table: Sequence[int], nearest: bool, num_threads: int, inverse: int, masks: int, counts: int) -> int:
     """Codes tiles into this thread's workspace; returns the number of codes."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Literal
+
 import pytest
 import torch
 from smooth_maps import CODECS, one_thread, smooth
 from tensors import normal, sparse
+from torch import Tensor
 
 from halfbyte.activations.codecs.jpeg_act import JpegAct
 from halfbyte.activations.codecs.sfpr import Sfpr
@@ -46,11 +50,14 @@ def test_memory_does_not_decide(side: int) -> None:
         assert JpegAct("optL").encode(x).codec == JpegAct("optL").encode(last).codec
 
 
-def test_the_gate_takes_what_is_smaller() -> None:
-    for fill in (normal(7), sparse(8), smooth):
-        x = fill(8, 32, 24, 24)
-        chosen = JpegAct("optL").encode(x)
-        least = min(c.encode(x).nbytes for c in (JpegAct("optL", gate=False), Sfpr(), Sfpr(coder="zvc")))
+@pytest.mark.parametrize("coder", ["zvc", "rle"])
+@pytest.mark.parametrize("fill", [normal(7), sparse(8), smooth], ids=["normal", "sparse", "smooth"])
+def test_the_gate_takes_what_is_smaller(coder: Literal["zvc", "rle"], fill: Callable[..., Tensor]) -> None:
+    for side in (7, 24):
+        x = fill(8, 32, side, side)
+        chosen = JpegAct("optL", coder=coder).encode(x)
+        all_codecs = (JpegAct("optL", coder=coder, gate=False), Sfpr(), Sfpr(coder="zvc"))
+        least = min(codec.encode(x).nbytes for codec in all_codecs)
         assert chosen.nbytes <= 1.13 * least
 
 

@@ -1,9 +1,7 @@
-"""Tiles of feature maps, transformed, quantized and coded, natively where that is possible: what `JpegAct`
-keeps.
+"""Tiles of feature maps, transformed, quantized and coded, natively where possible: what `JpegAct` keeps.
 
 Elements are flat, in the order of a `MapShape`: float32, bfloat16 or float16. Quantization tables are 64
-    steps, row by
-row.
+steps, row by row.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from halfbyte.activations.codecs.kernels import ELEMENTS, num_threads, runs_nati
 from halfbyte.activations.codecs.maps import MapShape
 from halfbyte.activations.codecs.reference import jpeg_act as reference
 
-__all__ = ["Estimate", "Zvc", "check_part", "decode", "encode", "estimate", "scales"]
+__all__ = ["Zvc", "check_part", "decode", "encode", "scales"]
 
 Steps = tuple[int, ...]
 
@@ -37,16 +35,6 @@ class Zvc(NamedTuple):
     codes: Tensor
 
 
-class Estimate(NamedTuple):
-    """Bits an element, estimated from a sample of tiles: of a DCT's codes, and of fixed-point codes, all of
-    them or (zvc) those of elements that are not 0.
-    """
-
-    dct: float
-    fixed_point: float
-    fixed_point_zvc: float
-
-
 def scales(flat: Tensor, shape: MapShape) -> tuple[Tensor, Tensor, bool]:
     """The fixed point of each channel. Waits for the device.
 
@@ -63,18 +51,6 @@ def scales(flat: Tensor, shape: MapShape) -> tuple[Tensor, Tensor, bool]:
         flat.data_ptr(), ELEMENTS[flat.dtype], shape, num_threads(), scale.data_ptr(), inverse.data_ptr()
     )
     return scale, inverse, all_finite
-
-
-def estimate(flat: Tensor, shape: MapShape, inverse: Tensor, steps: Steps, *, nearest: bool) -> Estimate:
-    """What coding the tensor would come to. Costs a few microseconds, and waits for the device."""
-    if runs_natively(flat):
-        elements, nonzeros, codes = _native.jpeg_act_estimate(
-            flat.data_ptr(), ELEMENTS[flat.dtype], shape, steps, nearest, inverse.data_ptr()
-        )
-    else:
-        elements, nonzeros, codes = reference.estimate(flat, shape, inverse, steps, nearest=nearest)
-    bits_of_masks = 64 * shape.tiles / flat.numel()
-    return Estimate(8 * codes / elements + bits_of_masks, 8.0, 8 * nonzeros / elements + 1)
 
 
 def encode(flat: Tensor, shape: MapShape, inverse: Tensor, steps: Steps, *, nearest: bool) -> Zvc:
@@ -113,7 +89,7 @@ def decode(tiles: Zvc, shape: MapShape, scale: Tensor, steps: Steps, dtype: torc
     check_part(tiles.codes, "codes", torch.uint8, tiles.codes.numel())
     if not runs_natively(scale):
         return reference.decode(tiles, shape, scale, steps, dtype)
-    flat = scale.new_empty(shape.planes * shape.height * shape.width * shape.inner, dtype=dtype)
+    flat = scale.new_empty(shape.numel, dtype=dtype)
     fits = _native.jpeg_act_decode(
         *(flat.data_ptr(), ELEMENTS[dtype], shape, steps, tiles.codes.numel(), num_threads()),
         *(scale.data_ptr(), *(part.data_ptr() for part in tiles)),

@@ -21,8 +21,9 @@ CHANNELS_LAST = (0, 2, 3, 1)
 
 
 class MapShape(NamedTuple):
-    """Maps as a contiguous `(planes, height, width, inner)` array, as in native/tensor/jpeg_act.hpp: maps (N,
-    C, H, W) have N·C planes and inner = 1, or with channels_last N planes and inner = C.
+    """Maps as a contiguous `(planes, height, width, inner)` array, as in native/tensor/jpeg_act.hpp.
+
+    Maps (N, C, H, W) have N·C planes and inner = 1, or with channels_last N planes and inner = C.
     """
 
     planes: int

@@ -1,6 +1,4 @@
-"""Run-length and Huffman coding of coded tiles, as in JPEG (T.81, F.1.2.2): lossless, and a matter of the
-CPU.
-"""
+"""Run-length and Huffman coding of coded tiles, as in JPEG (T.81, F.1.2.2): lossless, and done on the CPU."""
 
 from __future__ import annotations
 

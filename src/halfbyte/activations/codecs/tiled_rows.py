@@ -20,8 +20,7 @@ def image_shape(shape: MapShape) -> MapShape:
 
 
 def image_of(flat: Tensor, shape: MapShape, inverse: Tensor) -> tuple[Tensor, MapShape, Tensor]:
-    """The image in fixed point, float32, flat; its shape, and the inverse scale of its one channel, which is
-    1.
+    """The image in fixed point, float32, flat; its shape; the inverse scale of its one channel, which is 1.
 
     Args:
         flat: elements, plane by plane.

@@ -18,7 +18,7 @@ from halfbyte.activations.codecs.maps import TILE, MapShape
 from halfbyte.activations.codecs.reference.channels import channel_ranges, fixed_point_scales
 from halfbyte.activations.codecs.reference.dct import factor, forward_dct, inverse_dct, round_to_integers
 
-__all__ = ["GATE_TILES", "LEVELS", "ZIGZAG", "decode", "encode", "estimate", "scales"]
+__all__ = ["GATE_TILES", "LEVELS", "ZIGZAG", "decode", "encode", "sample_of", "scales"]
 
 LEVELS = 1.125 * 128
 """The code of a channel's largest magnitude, before it is clipped to 127."""
@@ -93,11 +93,9 @@ def decode(
     return (maps * _by_channel(shape, scale)).to(dtype).view(-1)
 
 
-def estimate(
-    flat: Tensor, shape: MapShape, inverse: Tensor, steps: Steps, *, nearest: bool
-) -> tuple[int, int, int]:
-    """Elements, elements that are not 0, and codes of a sample of tiles: the same in every memory order, and
-    as native/tensor/jpeg_act_gate.cpp takes them. Waits for the device.
+def sample_of(flat: Tensor, shape: MapShape) -> tuple[MapShape, Tensor, Tensor]:
+    """A few tiles, the same in every memory order, and as native/tensor/jpeg_act_gate.cpp takes them: their
+    shape, as maps of one tile and one channel each; the channels that they are from; their elements, flat.
     """
     height, width = min(shape.height, TILE), min(shape.width, TILE)
     rows, columns = shape.height // height, shape.width // width
@@ -111,17 +109,12 @@ def estimate(
     lines = row.view(-1, 1, 1) + torch.arange(height, device=flat.device).view(-1, 1)
     places = column.view(-1, 1, 1) + torch.arange(width, device=flat.device)
     tiles = flat.view(shape[:4])[plane.view(-1, 1, 1), lines, places, lane.view(-1, 1, 1)]
-    sample = MapShape(count, height, width, 1, count)
-    codes = _all_codes(tiles.reshape(-1), sample, inverse[channel], steps, nearest)
-    return tiles.numel(), int(tiles.count_nonzero()), int(codes.count_nonzero())
+    return MapShape(count, height, width, 1, count), channel, tiles.reshape(-1)
 
 
 class _Area(NamedTuple):
-    """Of the maps, where tiles are equal: their height and width, and which rows and columns of tiles they
-    are.
-    """
+    """Of the maps, where tiles are equal: their height and width; which rows and columns of tiles."""
 
-    shape: MapShape
     height: int
     width: int
     rows: range
@@ -150,7 +143,7 @@ def _areas(shape: MapShape) -> Iterator[_Area]:
             yield rest, range(whole, whole + 1)
 
     for (height, rows), (width, columns) in itertools.product(spans(shape.height), spans(shape.width)):
-        yield _Area(shape, height, width, rows, columns)
+        yield _Area(height, width, rows, columns)
 
 
 def _all_codes(flat: Tensor, shape: MapShape, inverse: Tensor, steps: Steps, nearest: bool) -> Tensor:
@@ -171,22 +164,24 @@ def _by_channel(shape: MapShape, values: Tensor) -> Tensor:
     return values
 
 
-def _weights(area: _Area, steps: Steps, device: torch.device) -> tuple[Tensor, Tensor]:
-    """The quantization table, and the factors that transforms leave, both float64 (height, width)."""
-    table = torch.tensor(steps, dtype=torch.float64, device=device).view(TILE, TILE)
+def _weights(area: _Area, steps: Steps) -> tuple[Tensor, Tensor]:
+    """The quantization table, and the factors that transforms leave, both float64 (height, width); on the
+    CPU, for not all devices have that type.
+    """
+    table = torch.tensor(steps, dtype=torch.float64).view(TILE, TILE)
     left = [
         [factor(area.height, u) * factor(area.width, v) for v in range(area.width)]
         for u in range(area.height)
     ]
-    return table[: area.height, : area.width], torch.tensor(left, dtype=torch.float64, device=device)
+    return table[: area.height, : area.width], torch.tensor(left, dtype=torch.float64)
 
 
 def _codes(area: _Area, tiles: Tensor, steps: Steps, nearest: bool) -> Tensor:
     """int8 (…, 64) in zig-zag order, of fixed-point codes (…, height, width)."""
-    table, left = _weights(area, steps, tiles.device)
+    table, left = _weights(area, steps)
     coefficients = forward_dct(forward_dct(tiles, -2), -1)
-    rounded = round_to_integers(coefficients * (1 / left).float()).long()
-    divisor = table.long()
+    rounded = round_to_integers(coefficients * (1 / left).float().to(tiles.device)).long()
+    divisor = table.long().to(tiles.device)
     magnitude = (rounded.abs() + divisor // 2) // divisor if nearest else rounded.abs() // divisor
     quotients = (magnitude * rounded.sign()).clamp(-128, 127).to(torch.int8)
     whole = torch.zeros((*tiles.shape[:-2], TILE, TILE), dtype=torch.int8, device=tiles.device)
@@ -196,11 +191,11 @@ def _codes(area: _Area, tiles: Tensor, steps: Steps, nearest: bool) -> Tensor:
 
 def _values(area: _Area, codes: Tensor, steps: Steps) -> Tensor:
     """The reverse: float32 (…, height, width)."""
-    table, left = _weights(area, steps, codes.device)
+    table, left = _weights(area, steps)
     points = (TILE if area.height == TILE else 1) * (TILE if area.width == TILE else 1)
     place = sorted(range(64), key=ZIGZAG.__getitem__)
     whole = codes[..., place].view(*codes.shape[:-1], TILE, TILE)[..., : area.height, : area.width]
-    coefficients = whole.float() * (left / points * table).float()
+    coefficients = whole.float() * (left / points * table).float().to(codes.device)
     return round_to_integers(inverse_dct(inverse_dct(coefficients, -1), -2))
 
 
