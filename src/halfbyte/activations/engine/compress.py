@@ -84,7 +84,7 @@ class compress(ContextDecorator):  # noqa: N801 - used like a function, as torch
             raise ValueError(f"min_bytes is {min_bytes}, expected 0 or more")
         self.ledger = Ledger() if ledger is None else ledger
         self.policy = policy
-        self._model = model
+        self._holders = ModelState.holders(model)
         self._min_bytes = min_bytes
         self._seed = seed
         self._excluded = exclusion(model, exclude)
@@ -173,7 +173,7 @@ class compress(ContextDecorator):  # noqa: N801 - used like a function, as torch
             encoder,
             owners,
             ModulePaths(self._names),
-            ModelState(self._model),
+            ModelState(self._holders),
             min_bytes=self._min_bytes,
             deferred=deferred,
         )

@@ -4,6 +4,7 @@ Holding them in fewer bytes would free nothing, and their values count in every 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -59,19 +60,26 @@ def derived_from_parameter(node: Any) -> bool:
 
 
 class ModelState:
-    """The storages of a model's parameters and buffers, as they are now. Without a model: what a tensor
-    itself tells.
+    """The storages of parameters and buffers, as they are now. Without a model: what a tensor itself tells.
+
+    Args:
+        modules: that hold them themselves, from `ModelState.holders`.
     """
 
-    def __init__(self, model: nn.Module | None) -> None:
-        tensors = [] if model is None else [*model.parameters(), *model.buffers()]
+    def __init__(self, modules: Iterable[nn.Module]) -> None:
+        tensors = [t for m in modules for held in (m._parameters, m._buffers) for t in held.values()]
         # Sharded tensors have no storage of their own to ask for.
         self._storages = {
             tensor.untyped_storage().data_ptr()
             for tensor in tensors
-            if type(tensor) in (nn.Parameter, Tensor)
+            if tensor is not None and type(tensor) in (nn.Parameter, Tensor)
         }
         self._storages.discard(0)
+
+    @staticmethod
+    def holders(model: nn.Module | None) -> list[nn.Module]:
+        """The modules of a model that have parameters or buffers of their own."""
+        return [] if model is None else [m for m in model.modules() if m._parameters or m._buffers]
 
     def holds(self, t: Tensor, node: Any, *, plain: bool) -> bool:
         """Whether `t`, whose grad_fn is `node` or None, belongs to a model's state."""
