@@ -124,6 +124,14 @@ OPERATIONS: dict[str, Operation] = {
     "dropout in place": lambda a, b, w: F.dropout(a, 0.3, inplace=True),
     "feature dropout": lambda a, b, w: F.dropout2d(a, 0.3),
     "clamp": lambda a, b, w: a.clamp(-0.5, 0.5),
+    "relu6 in place": lambda a, b, w: F.relu6(a, inplace=True),
+    "random leaky": lambda a, b, w: F.rrelu(a, training=True),
+    "softplus": lambda a, b, w: F.softplus(a),
+    "hardswish": lambda a, b, w: F.hardswish(a),
+    "selu in place": lambda a, b, w: F.selu(a, inplace=True),
+    "threshold": lambda a, b, w: F.threshold(a, 0.1, 0.2),
+    "cube": lambda a, b, w: a.clamp(-1, 1) ** 3,
+    "alpha dropout": lambda a, b, w: F.alpha_dropout(a, 0.3, training=True),
     # of two
     "add": lambda a, b, w: a + b,
     "add in place": lambda a, b, w: a.add_(b),
@@ -138,6 +146,14 @@ OPERATIONS: dict[str, Operation] = {
     "noise": lambda a, b, w: a * (b > 0).float().mul_(3),
     "matmul": lambda a, b, w: (a @ b.transpose(2, 3)).tanh(),
     "cat": lambda a, b, w: torch.cat([a[:, :2], b[:, 2:]], 1),
+    "multiply, add in place": lambda a, b, w: a.addcmul_(b.tanh(), b.cos(), value=0.5),
+    "set": lambda a, b, w: a.index_put_((torch.tensor([1]), torch.tensor([0, 2])), b[0, :2] * 2),
+    "copy in place": lambda a, b, w: a.copy_(b),
+    "masked in place": lambda a, b, w: a.masked_fill_(b > 0.5, 0.0),
+    "scatter": lambda a, b, w: a.scatter_add(1, b.argsort(1), b.relu()),
+    "distance": lambda a, b, w: torch.cdist(a, b).tanh(),
+    "huber": lambda a, b, w: a * F.smooth_l1_loss(a, b) + F.l1_loss(a, b),
+    "cross entropy": lambda a, b, w: a + F.binary_cross_entropy_with_logits(a, b.sigmoid()),
     "lerp": lambda a, b, w: torch.lerp(a, b, b.sigmoid()),
     # layers
     "conv3": lambda a, b, w: w.conv3(a),
@@ -150,6 +166,11 @@ OPERATIONS: dict[str, Operation] = {
     "linear": lambda a, b, w: w.linear(a),
     "attention": lambda a, b, w: _attention(a, w),
     "bfloat16": lambda a, b, w: _half(a, w),
+    "instance norm": lambda a, b, w: F.instance_norm(a, running_mean=None, running_var=None),
+    "rms norm": lambda a, b, w: F.rms_norm(a, (6,)),
+    "gated": lambda a, b, w: F.glu(torch.cat([a, b], 1), 1),
+    "normalize": lambda a, b, w: F.normalize(a, dim=1),
+    "standard deviation": lambda a, b, w: a / (a.std((2, 3), keepdim=True) + 1),
     "softmax": lambda a, b, w: a.softmax(1),
     "log softmax": lambda a, b, w: a.log_softmax(-1),
     "loss": lambda a, b, w: a * F.mse_loss(a, b) + F.nll_loss(b.log_softmax(1), a.argmax(1)),
@@ -160,6 +181,15 @@ OPERATIONS: dict[str, Operation] = {
     "adaptive max pool": lambda a, b, w: F.interpolate(
         F.adaptive_max_pool2d(a, 3), size=(6, 6), mode="bilinear"
     ),
+    "unpool": lambda a, b, w: F.max_unpool2d(*F.max_pool2d(a, 2, return_indices=True), 2),
+    "fractional pool": lambda a, b, w: F.interpolate(F.fractional_max_pool2d(a, 2, output_size=3), size=6),
+    "lp pool": lambda a, b, w: F.interpolate(F.lp_pool2d(a.abs() + 1, 2, 2), scale_factor=2),
+    "deep pool": lambda a, b, w: F.max_pool3d(a, 3, 1, 1) + F.avg_pool3d(b, 3, 1, 1),
+    "shuffle": lambda a, b, w: F.pixel_unshuffle(F.pixel_shuffle(a.relu(), 2), 2),
+    "resample": lambda a, b, w: F.grid_sample(
+        a, b[:, :2].permute(0, 2, 3, 1).contiguous(), align_corners=False
+    ),
+    "circular": lambda a, b, w: F.conv2d(F.pad(a, (1, 1, 1, 1), "circular"), w.conv3.weight),
     "reflect": lambda a, b, w: F.max_pool2d(F.pad(a, (1, 1, 1, 1), "reflect"), 3, 1),
     "replicate": lambda a, b, w: F.avg_pool2d(F.pad(a, (1, 1, 1, 1), "replicate"), 3, 1),
     # views and orders in memory
@@ -173,6 +203,13 @@ OPERATIONS: dict[str, Operation] = {
     "windows": lambda a, b, w: _windows(a),
     "part in place": lambda a, b, w: _part_in_place(a),
     "transposed in place": lambda a, b, w: a.transpose(2, 3).relu_(),
+    "rows": lambda a, b, w: a.index_select(2, b[0, 0, 0].argsort()).sin(),
+    "lower": lambda a, b, w: a.tril() * b.triu(),
+    "cumulative": lambda a, b, w: a.cumsum(2) * a.tanh().cumprod(3),
+    "fold": lambda a, b, w: F.fold(F.unfold(a, 3, padding=1).sin(), (6, 6), 3, padding=1),
+    "spectrum": lambda a, b, w: torch.fft.irfft(torch.fft.rfft(a) * 0.5, 6),
+    "top": lambda a, b, w: a + a.topk(2, 1).values.sum(1, keepdim=True) * a.amax(1, keepdim=True),
+    "strided": lambda a, b, w: (a * 1).as_strided(SHAPE, (144, 36, 1, 6)).cos(),
     "sort": lambda a, b, w: _sorted(a),
     "greatest": lambda a, b, w: a * a.max(1, keepdim=True).values,
     # graphs
@@ -196,3 +233,10 @@ def run(program: list[Instruction], w: Weights, *leaves: Tensor) -> tuple[Tensor
     for name, a, b, to in program:
         registers[to] = OPERATIONS[name](registers[a], registers[b], w)
     return tuple(r if r.requires_grad else r + 0 * leaf for r, leaf in zip(registers, leaves, strict=True))
+
+
+def run_twice(program: list[Instruction], w: Weights, *leaves: Tensor) -> tuple[Tensor, ...]:
+    """The gradients of `run`, which can be differentiated again."""
+    total = torch.stack([r.sin().sum() for r in run(program, w, *leaves)]).sum()
+    gradients = torch.autograd.grad(total, leaves, create_graph=True, materialize_grads=True)
+    return tuple(g + 0 * leaf for g, leaf in zip(gradients, leaves, strict=True))

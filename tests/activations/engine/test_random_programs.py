@@ -11,7 +11,7 @@ import torch
 from equality import OWNERS, POLICIES, Run, differences, owners_found_by, step
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from programs import OPERATIONS, REGISTERS, SHAPE, Instruction, Weights, run
+from programs import OPERATIONS, REGISTERS, SHAPE, Instruction, Weights, run, run_twice
 from torch import Tensor
 
 from halfbyte.activations.codecs.masks import ReluMask
@@ -38,11 +38,14 @@ def leaves() -> tuple[Tensor, ...]:
     return tuple(torch.randn(SHAPE, generator=generator) for _ in range(REGISTERS))
 
 
-def outcome(program: list[Instruction], **options: Any) -> Run | RuntimeError:
-    """The step, or torch's refusal of it: of operations in place that destroy what backward needs."""
+def outcome(program: list[Instruction], order: int = 1, **options: Any) -> Run | RuntimeError:
+    """The step, or torch's refusal of it: of operations in place that destroy what backward needs, or of a
+    second derivative that there is not.
+    """
     w = weights()
+    function = run if order == 1 else run_twice
     try:
-        return step(partial(run, program, w), leaves(), model=w, **options)
+        return step(partial(function, program, w), leaves(), model=w, **options)
     except RuntimeError as refusal:
         return refusal
 
@@ -61,15 +64,16 @@ def checked(encoder: Encoder, entry: Entry, slots: list[Slot], keep: Any) -> Non
     policy=st.sampled_from(sorted(POLICIES)),
     inside=st.booleans(),
     owners=st.sampled_from(sorted(OWNERS)),
+    order=st.sampled_from([1, 1, 1, 2]),
 )
 @settings(max_examples=150, deadline=None)
 def test_any_computation_has_the_same_gradients(
-    program: list[Instruction], policy: str, inside: bool, owners: str
+    program: list[Instruction], policy: str, inside: bool, owners: str, order: int
 ) -> None:
-    stock = outcome(program)
+    stock = outcome(program, order)
     with owners_found_by(owners), patch.object(Encoder, "encode", checked):
         compressor = compress(policy=POLICIES[policy], min_bytes=0)
-        ours = outcome(program, compressor=compressor, inside=inside)
+        ours = outcome(program, order, compressor=compressor, inside=inside)
     if isinstance(stock, RuntimeError):
         assert isinstance(ours, RuntimeError)
         return
