@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
+from equality import Feigned
 from torch import Tensor
 
-from halfbyte.activations.codecs.base import Codec
+from halfbyte.activations.codecs.base import Codec, Packed
 from halfbyte.activations.codecs.sfpr import Sfpr
 from halfbyte.activations.engine.compress import compress
 from halfbyte.activations.policy.saved_tensor import SavedTensor
@@ -56,6 +57,32 @@ def test_shape_alone_is_given_in_every_shape() -> None:
     with compress(policy=lambda saved: None, min_bytes=0):
         loss = pools(x)
     loss.backward()
+    assert x.grad is not None
+    assert expected is not None
+    assert torch.equal(x.grad, expected)
+
+
+class Turned(Feigned):
+    """Decodes to strides of its own."""
+
+    def decode(self, packed: Packed) -> Tensor:
+        return super().decode(packed).to(memory_format=torch.channels_last)
+
+
+@pytest.mark.filterwarnings("ignore:compression")
+def test_codec_with_strides_of_its_own_keeps_its_values() -> None:
+    x = torch.randn(2, 4, 6, 6, requires_grad=True)
+
+    def shapes(x: Tensor) -> Tensor:
+        y = (x * 1.0).tanh()
+        return (y.sin() + y.flatten(1).cos().view(y.shape)).tanh().sum()
+
+    shapes(x).backward()
+    expected, x.grad = x.grad, None
+    with compress(policy=lambda saved: Turned(), min_bytes=0) as ledger:
+        loss = shapes(x)
+    loss.backward()
+    assert ledger.totals("packed").unpacks >= 3
     assert x.grad is not None
     assert expected is not None
     assert torch.equal(x.grad, expected)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from time import perf_counter
 from typing import NoReturn
 
-import torch
 from torch import Tensor
 
 from halfbyte.activations.codecs.base import Packed
@@ -43,12 +42,8 @@ def unpack(packed: Slot | Kept) -> Tensor:
     start = perf_counter()
     tensor = _decode(entry, packed.need)  # type: ignore[union-attr]
     entry.ledger.unpack(entry.row, perf_counter() - start)  # type: ignore[union-attr, arg-type]
-    return tensor if size is None else _in_shape(tensor, size)
-
-
-def _in_shape(tensor: Tensor, size: torch.Size) -> Tensor:
-    """A tensor of as many elements in another shape; it is contiguous, or one element that stands for all."""
-    return tensor.view(size) if tensor.is_contiguous() else tensor.new_zeros(()).expand(size)
+    # A view, since it is contiguous or one element that stands for all, unless a codec chose other strides.
+    return tensor if size is None else tensor.reshape(size)
 
 
 def _decode(entry: Entry, need: Need) -> Tensor:
