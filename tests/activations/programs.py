@@ -97,6 +97,21 @@ def _windows(a: Tensor) -> Tensor:
     return F.pad(a, (1, 1)).unfold(3, 3, 1).sin().mean(-1)
 
 
+def _two_shapes(a: Tensor) -> Tensor:
+    y = F.relu(a.contiguous() - 0.1)
+    pooled = F.max_pool2d(y.view(1, 8, 6, 6), 3, 1, 1).view(SHAPE)
+    return pooled + y.flatten(1).cos().view(SHAPE) * F.leaky_relu(y.view(-1, 6), 0.1).view(SHAPE)
+
+
+def _excite(a: Tensor, w: Weights) -> Tensor:
+    return a * w.conv1(F.relu(F.adaptive_avg_pool2d(a, 1))).sigmoid()
+
+
+def _gray(a: Tensor) -> Tensor:
+    y = F.relu(a.mean(1, keepdim=True))
+    return F.conv2d(F.max_pool2d(y, 3, 1, 1), y[:1].expand(4, 1, 6, 6)[:, :, 1:4, 1:4], padding=1).tanh()
+
+
 def _half(a: Tensor, w: Weights) -> Tensor:
     with torch.autocast("cpu", torch.bfloat16):
         return F.relu(w.conv1(a)).mul(w.linear(a)).float()
@@ -200,6 +215,9 @@ OPERATIONS: dict[str, Operation] = {
     "every other": lambda a, b, w: a[:, :, ::2].exp().sin().repeat_interleave(2, 2),
     "one channel": lambda a, b, w: a[:, 1:2].tanh().expand_as(a).sin(),
     "expanded": lambda a, b, w: a * b.mean((0, 2), keepdim=True).expand_as(a).cos(),
+    "two shapes": lambda a, b, w: _two_shapes(a),
+    "excite": lambda a, b, w: _excite(a, w),
+    "gray": lambda a, b, w: _gray(a),
     "windows": lambda a, b, w: _windows(a),
     "part in place": lambda a, b, w: _part_in_place(a),
     "transposed in place": lambda a, b, w: a.transpose(2, 3).relu_(),

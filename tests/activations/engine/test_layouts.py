@@ -17,6 +17,7 @@ from halfbyte.activations.engine.compress import compress
 
 pytestmark = pytest.mark.filterwarnings("ignore:compression")
 policies = pytest.mark.parametrize("policy", POLICIES)
+sizes = pytest.mark.parametrize("min_bytes", [0, 1 << 20], ids=["noted", "small"])
 
 
 def normal(*size: int, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -146,43 +147,52 @@ def test_small_view_does_not_keep_a_big_storage_alive(min_bytes: int) -> None:
 
 
 @policies
-def test_views_that_negate_when_read_are_told_apart(policy: str) -> None:
+@sizes
+def test_views_that_negate_when_read_are_told_apart(policy: str, min_bytes: int) -> None:
     def function(x: Tensor) -> Tensor:
         z = torch.view_as_complex((x * 1).view(32, 8, 2))
         plus, minus = z.imag, z.conj().imag
         del z
         return plus.exp() * minus + minus.sin() * plus
 
-    assert_same(function, normal(32, 16), policy=policy)
+    assert_same(function, normal(32, 16), policy=policy, min_bytes=min_bytes)
 
 
 @policies
-def test_complex_tensors_come_back_right(policy: str) -> None:
+@sizes
+def test_complex_tensors_come_back_right(policy: str, min_bytes: int) -> None:
     def function(x: Tensor) -> Tensor:
         spectrum = torch.fft.rfft(x * 1)
         return torch.fft.irfft(spectrum * spectrum.conj().exp() * 0.01).tanh()
 
-    assert_same(function, normal(4, 32), policy=policy)
-    assert_same(lambda z: (z * z.conj()).sqrt().real, normal(8, 8, dtype=torch.complex128), policy=policy)
+    assert_same(function, normal(4, 32), policy=policy, min_bytes=min_bytes)
+    assert_same(
+        lambda z: (z * z.conj()).sqrt().real,
+        normal(8, 8, dtype=torch.complex128),
+        policy=policy,
+        min_bytes=min_bytes,
+    )
 
 
 @policies
-def test_sparse_tensors_come_back_right(policy: str) -> None:
+@sizes
+def test_sparse_tensors_come_back_right(policy: str, min_bytes: int) -> None:
     def function(x: Tensor, dense: Tensor) -> Tensor:
         sparse = (x * 1).to_sparse()
         return torch.sparse.mm(sparse * 2.0, dense * 1).tanh() + torch.sparse.sum(sparse * sparse)
 
-    assert_same(function, normal(16, 16).relu(), normal(16, 8), policy=policy)
+    assert_same(function, normal(16, 16).relu(), normal(16, 8), policy=policy, min_bytes=min_bytes)
 
 
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
 @pytest.mark.parametrize("layout", [torch.strided, torch.jagged])
-def test_nested_tensors_come_back_right(layout: torch.layout) -> None:
+@sizes
+def test_nested_tensors_come_back_right(layout: torch.layout, min_bytes: int) -> None:
     def function(x: Tensor, y: Tensor) -> Tensor:
         nested = torch.nested.as_nested_tensor([x * 1, y * 1], layout=layout)
         return torch.nested.to_padded_tensor(F.relu(nested * 2.0) * nested, 0.0).tanh()
 
-    assert_same(function, normal(3, 8), normal(5, 8))
+    assert_same(function, normal(3, 8), normal(5, 8), min_bytes=min_bytes)
 
 
 def test_tensors_on_the_meta_device_pass() -> None:
@@ -192,10 +202,16 @@ def test_tensors_on_the_meta_device_pass() -> None:
     assert ledger.totals("packed").calls == 0
 
 
-def test_zeros_without_memory_pass() -> None:
+@sizes
+def test_zeros_without_memory_pass(min_bytes: int) -> None:
     zeros = torch._efficientzerotensor((64, 64))
     for policy in POLICIES:
-        assert_same(lambda x: (x * zeros).exp() + x.sin(), normal(64, 64), policy=policy)
+        assert_same(
+            lambda x: (x * zeros).exp() * (x * zeros) + x.sin(),
+            normal(64, 64),
+            policy=policy,
+            min_bytes=min_bytes,
+        )
 
 
 class Tagged(Tensor):
