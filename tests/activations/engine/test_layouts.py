@@ -47,6 +47,18 @@ def test_beginnings_of_one_tensor_are_told_apart(policy: str) -> None:
 
 
 @policies
+def test_halves_of_one_tensor_are_told_apart(policy: str) -> None:
+    def function(x: Tensor) -> Tensor:
+        y = x * 1
+        first, second = y.split(4)
+        z = first.sin() * second.sin()
+        del y, first, second
+        return z.tanh()
+
+    assert_same(function, normal(8, 8), policy=policy)
+
+
+@policies
 def test_views_of_one_buffer_are_told_apart(policy: str) -> None:
     def function(x: Tensor) -> Tensor:
         q, k, v = (x * 2).view(4, 10, 3, 2, 8).permute(2, 0, 3, 1, 4)

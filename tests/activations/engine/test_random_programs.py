@@ -89,8 +89,9 @@ def test_each_operation_between_others_has_the_same_gradients(name: str, policy:
     program = [
         Instruction("conv3", 0, 0, 0),
         Instruction(name, 0, 1, 2),
-        Instruction("tanh", 2, 0, 0),
-        Instruction("multiply", 0, 1, 1),
+        Instruction("square", 2, 2, 0),
+        Instruction("tanh", 0, 0, 2),
+        Instruction("multiply", 2, 1, 1),
     ]
     stock = outcome(program)
     ours = outcome(program, compressor=compress(policy=POLICIES[policy], min_bytes=0), inside=False)
