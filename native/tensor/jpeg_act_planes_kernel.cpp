@@ -34,15 +34,16 @@ class Walk {
   std::size_t column_ = 0, row_ = 0;
 };
 
-// As many tiles as a strip has lines of. Of a lone last tile there are two.
+// Of as many tiles as a strip has lines of. Where the grid has no more, the last one repeats.
 template <class T>
 struct Tiles {
   T* begin[kTiles];
-  std::size_t channel[kTiles];
+  float factor[kTiles];
   std::size_t line_stride;
 };
 
-// Tiles narrower than 8 at the end of the array are copied to room behind which as much can be read as everywhere else.
+// Lines are read eight elements at a time, whatever the tile's width, so something must follow the last one. At the end
+// of the array, tiles are copied to where something does.
 template <class T>
 void copy_short(Tiles<const T>& tiles, const TileGrid& grid, T (*room)[8][8]) {
   for (std::size_t k = 0; k < kTiles; ++k) {
@@ -55,26 +56,26 @@ void copy_short(Tiles<const T>& tiles, const TileGrid& grid, T (*room)[8][8]) {
 }
 
 template <bool kWhole, Rounding kRounding, class T>
-[[gnu::always_inline]] inline void encode_tiles(const Tiles<const T>& tiles, const TileGrid& grid, const float* inverse,
+[[gnu::always_inline]] inline void encode_tiles(Tiles<const T>& tiles, const TileGrid& grid,
                                                 const JpegActTables& tables, Codes* codes) {
   const int height = kWhole ? 8 : grid.height, width = kWhole ? 8 : grid.width;
   const float* const forward = tables.forward[height == 8][width == 8];
-  const Strip factor = of_tiles(inverse[tiles.channel[0]], inverse[tiles.channel[kTiles - 1]]);
-  const T *a = tiles.begin[0], *b = tiles.begin[kTiles - 1];
+  const Strip factor = of_tiles(tiles.factor), zero = factor - factor;
   Strip s[8];
-  for (int i = 0; i < height; ++i, a += tiles.line_stride, b += tiles.line_stride) {
-    __builtin_prefetch(a + kAhead);
-    s[i] = fixed_point(load_strip(a, b), factor);
+  for (int i = 0; i < height; ++i) {
+    for (std::size_t k = 0; k < kTiles; k += 2) __builtin_prefetch(tiles.begin[k] + kAhead);
+    s[i] = fixed_point(load_strip(tiles.begin), factor);
+    for (const T*& line : tiles.begin) line += tiles.line_stride;
   }
-  for (int i = height; i < 8; ++i) s[i] = of_tiles(0, 0);
+  for (int i = height; i < 8; ++i) s[i] = zero;
   kWhole ? forward_dct8(s) : forward_dct(s, height, tables.basis);
   transpose(s);
   kWhole ? forward_dct8(s) : forward_dct(s, width, tables.basis);
   for (int i = 0; i < width; ++i) {
     s[i] = quotient<kRounding>(s[i], of_columns(forward + 8 * i), of_columns(tables.bias + 8 * i),
-                    of_columns(tables.reciprocal + 8 * i));
+                               of_columns(tables.reciprocal + 8 * i));
   }
-  for (int i = width; i < 8; ++i) s[i] = of_tiles(0, 0);
+  for (int i = width; i < 8; ++i) s[i] = zero;
   pack(s, codes);
 }
 
@@ -82,25 +83,26 @@ template <bool kWhole, Rounding kRounding, class T>
 std::size_t encode_grid(const T* x, std::size_t count, const TileGrid& given, const float* inverse,
                         const JpegActTables& tables, std::uint64_t* masks, std::uint8_t* out) {
   std::uint8_t* const begin = out;
-  const TileGrid grid = given;
+  const TileGrid grid = given;  // a copy, since codes could be written over the given one for all a compiler knows
   const std::size_t reach = static_cast<std::size_t>(grid.height - 1) * grid.line_stride + 8;
   Walk at(grid);
   for (std::size_t i = 0, n = grid.planes * grid.rows * grid.columns; i < n; i += kTiles) {
     T room[kTiles][8][8];
-    Tiles<const T> tiles{.begin = {}, .channel = {}, .line_stride = grid.line_stride};
+    Tiles<const T> tiles{.begin = {}, .factor = {}, .line_stride = grid.line_stride};
     bool is_last = false;
     for (std::size_t k = 0; k < kTiles; ++k) {
       tiles.begin[k] = x + at.offset();
-      tiles.channel[k] = at.channel();
+      tiles.factor[k] = inverse[at.channel()];
       is_last = at.offset() + reach > count;
       if (i + k + 1 < n) at.next();
     }
     if (!kWhole && is_last) copy_short(tiles, grid, room);
     Codes codes[kTiles];
-    encode_tiles<kWhole, kRounding>(tiles, grid, inverse, tables, codes);
+    encode_tiles<kWhole, kRounding>(tiles, grid, tables, codes);
     for (std::size_t k = 0; k < kTiles && i + k < n; ++k) {
-      masks[i + k] = inverse[tiles.channel[k]] == 0 ? 0 : nonzero(codes[k]);
-      out += compress(masks[i + k], codes[k], out);
+      const std::uint64_t mask = tiles.factor[k] == 0 ? 0 : nonzero(codes[k]);
+      masks[i + k] = mask;
+      out += compress(mask, codes[k], out);
     }
   }
   return static_cast<std::size_t>(out - begin);
@@ -117,8 +119,8 @@ std::size_t encode(const void* x, std::size_t count, const TileGrid& grid, const
 }
 
 template <bool kWhole, class T>
-[[gnu::always_inline]] inline void decode_tiles(const Codes* codes, const TileGrid& grid, const float* scales,
-                                                const JpegActTables& tables, const Tiles<T>& tiles) {
+[[gnu::always_inline]] inline void decode_tiles(const Codes* codes, const TileGrid& grid, const JpegActTables& tables,
+                                                Tiles<T>& tiles) {
   const int height = kWhole ? 8 : grid.height, width = kWhole ? 8 : grid.width;
   const float* const inverse = tables.inverse[height == 8][width == 8];
   Strip s[8];
@@ -127,10 +129,10 @@ template <bool kWhole, class T>
   kWhole ? inverse_dct8(s) : inverse_dct(s, width, tables.basis);
   transpose(s);
   kWhole ? inverse_dct8(s) : inverse_dct(s, height, tables.basis);
-  const Strip factor = of_tiles(scales[tiles.channel[0]], scales[tiles.channel[kTiles - 1]]);
-  T *a = tiles.begin[0], *b = tiles.begin[kTiles - 1];
-  for (int i = 0; i < height; ++i, a += tiles.line_stride, b += tiles.line_stride) {
-    store_strip(a, b, rounded(s[i]) * factor, width);
+  const Strip factor = of_tiles(tiles.factor);
+  for (int i = 0; i < height; ++i) {
+    store_strip(tiles.begin, rounded(s[i]) * factor, width);
+    for (T*& line : tiles.begin) line += tiles.line_stride;
   }
 }
 
@@ -142,14 +144,14 @@ std::size_t decode_grid(const std::uint64_t* masks, const std::uint8_t* codes, s
   std::size_t used = 0;
   Walk at(grid);
   for (std::size_t i = 0, n = grid.planes * grid.rows * grid.columns; i < n; i += kTiles) {
-    Tiles<T> tiles{.begin = {}, .channel = {}, .line_stride = grid.line_stride};
+    Tiles<T> tiles{.begin = {}, .factor = {}, .line_stride = grid.line_stride};
     Codes expanded[kTiles];
     for (std::size_t k = 0; k < kTiles; ++k) {
       tiles.begin[k] = x + at.offset();
-      tiles.channel[k] = at.channel();
-      if (i + k == n) {
-        expanded[k] = expanded[0];
-        break;
+      tiles.factor[k] = scales[at.channel()];
+      if (i + k >= n) {
+        expanded[k] = expanded[k - 1];
+        continue;
       }
       const auto kept = static_cast<std::size_t>(__builtin_popcountll(masks[i + k]));
       if (kept > num_codes - used) return num_codes + 1;
@@ -157,7 +159,7 @@ std::size_t decode_grid(const std::uint64_t* masks, const std::uint8_t* codes, s
       used += kept;
       if (i + k + 1 < n) at.next();
     }
-    decode_tiles<kWhole>(expanded, grid, scales, tables, tiles);
+    decode_tiles<kWhole>(expanded, grid, tables, tiles);
   }
   return used;
 }
