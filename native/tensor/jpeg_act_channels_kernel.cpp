@@ -16,21 +16,35 @@ void for_places(const TileGrid& grid, Each each) {
   }
 }
 
-// Of `n` channels from `channel` on.
-struct Group {
-  std::size_t channel, n;
-};
-
-// each(group): all channels, as many at a time as there are lanes.
-template <class Each>
-void for_groups(std::size_t channels, Each each) {
-  for (std::size_t c = 0; c < channels; c += kLanes) each(Group{c, channels - c < kLanes ? channels - c : kLanes});
-}
-
 // Element (line, column) of a tile.
 std::size_t place(const TileGrid& grid, int line, int column) {
   return static_cast<std::size_t>(line) * grid.line_stride + static_cast<std::size_t>(column) * grid.inner;
 }
+
+// As many channels as there are lanes, a group, are transformed together. Elements are read and written for a block of
+// groups, column by column: memory foresees long runs along eight lines, but not the steps of a group.
+constexpr std::size_t kGroups = 16;
+
+// Of `channels` channels from `first` on, at most as many as kGroups have.
+struct Block {
+  std::size_t first, channels;
+
+  [[nodiscard]] std::size_t groups() const { return (channels + kLanes - 1) / kLanes; }
+  [[nodiscard]] std::size_t lanes_of(std::size_t group) const {
+    const std::size_t left = channels - group * kLanes;
+    return left < kLanes ? left : kLanes;
+  }
+};
+
+// each(block): all channels.
+template <class Each>
+void for_blocks(std::size_t channels, Each each) {
+  constexpr std::size_t kMost = kGroups * kLanes;
+  for (std::size_t c = 0; c < channels; c += kMost) each(Block{c, channels - c < kMost ? channels - c : kMost});
+}
+
+// A group's tiles after one of the transforms: [line or vertical frequency][column].
+using Half = Lanes[8][8];
 
 template <class T>
 Lanes load_group(const T* p, std::size_t n) {
@@ -42,23 +56,32 @@ void store_group(T* p, Lanes v, std::size_t n) {
   n == kLanes ? store(p, v) : store_part(p, v, n);
 }
 
-template <bool kWhole, Rounding kRounding, class T>
-void encode_group(const T* x, std::size_t n, const TileGrid& grid, Lanes inverse, const JpegActTables& tables,
-                  GroupCodes& codes) {
+template <bool kWhole, class T>
+void encode_columns(const T* x, const Block& block, const TileGrid& grid, const float* inverse,
+                    const JpegActTables& tables, Half* halves) {
+  const int height = kWhole ? 8 : grid.height, width = kWhole ? 8 : grid.width;
+  Lanes factors[kGroups];
+  for (std::size_t g = 0; g < block.groups(); ++g) factors[g] = load_group(inverse + g * kLanes, block.lanes_of(g));
+  for (int j = 0; j < width; ++j) {
+    for (std::size_t g = 0; g < block.groups(); ++g) {
+      const T* const first = x + place(grid, 0, j) + g * kLanes;
+      Lanes s[8];
+      for (int i = 0; i < height; ++i) {
+        s[i] = fixed_point(load_group(first + place(grid, i, 0), block.lanes_of(g)), factors[g]);
+      }
+      kWhole ? forward_dct8(s) : forward_dct(s, height, tables.basis);
+      for (int i = 0; i < height; ++i) halves[g][i][j] = s[i];
+    }
+  }
+}
+
+template <bool kWhole, Rounding kRounding>
+void encode_lines(const Half& half, const TileGrid& grid, const JpegActTables& tables, GroupCodes& codes) {
   const int height = kWhole ? 8 : grid.height, width = kWhole ? 8 : grid.width;
   const float* const forward = tables.forward[height == 8][width == 8];
-  Lanes lines[8][8];
-  for (int j = 0; j < width; ++j) {
-    Lanes s[8];
-    for (int i = 0; i < height; ++i) {
-      s[i] = fixed_point(load_group(x + place(grid, i, j), n), inverse);
-    }
-    kWhole ? forward_dct8(s) : forward_dct(s, height, tables.basis);
-    for (int i = 0; i < height; ++i) lines[i][j] = s[i];
-  }
   for (int i = 0; i < 8; ++i) {
     Lanes s[8];
-    for (int j = 0; j < 8; ++j) s[j] = i < height && j < width ? lines[i][j] : splat(0);
+    for (int j = 0; j < 8; ++j) s[j] = i < height && j < width ? half[i][j] : splat(0);
     kWhole ? forward_dct8(s) : forward_dct(s, width, tables.basis);
     for (int j = 0; j < width; ++j) {
       const int k = 8 * j + i;
@@ -74,15 +97,18 @@ std::size_t encode_grid(const T* x, const TileGrid& grid, const float* inverse, 
                         std::uint64_t* masks, std::uint8_t* out) {
   std::uint8_t* const begin = out;
   for_places(grid, [&](std::size_t offset) {
-    for_groups(grid.inner, [&](Group group) {
-      const float* const factors = inverse + group.channel;
-      const T* const first = x + offset + group.channel;
-      GroupCodes codes;
-      encode_group<kWhole, kRounding>(first, group.n, grid, load_group(factors, group.n), tables, codes);
-      for (std::size_t c = 0; c < group.n; ++c) {
-        const Codes tile = reordered<kRowsToZigzag>(by_channel(codes, c));
-        *masks = factors[c] == 0 ? 0 : nonzero(tile);
-        out += compress(*masks++, tile, out);
+    for_blocks(grid.inner, [&](Block block) {
+      const float* const factors = inverse + block.first;
+      Half halves[kGroups];
+      encode_columns<kWhole>(x + offset + block.first, block, grid, factors, tables, halves);
+      for (std::size_t g = 0; g < block.groups(); ++g) {
+        GroupCodes codes;
+        encode_lines<kWhole, kRounding>(halves[g], grid, tables, codes);
+        for (std::size_t c = 0; c < block.lanes_of(g); ++c) {
+          const Codes tile = reordered<kRowsToZigzag>(by_channel(codes, c));
+          *masks = factors[g * kLanes + c] == 0 ? 0 : nonzero(tile);
+          out += compress(*masks++, tile, out);
+        }
       }
     });
   });
@@ -99,53 +125,85 @@ std::size_t encode(const void* x, std::size_t /*count*/, const TileGrid& grid, c
   return run(static_cast<const T*>(x), grid, inverse, tables, masks, codes);
 }
 
-template <bool kWhole, class T>
-void decode_group(GroupCodes& codes, std::size_t n, const TileGrid& grid, Lanes scale, const JpegActTables& tables,
-                  T* x) {
+template <bool kWhole>
+void decode_lines(GroupCodes& codes, const TileGrid& grid, const JpegActTables& tables, Half& half) {
   const int height = kWhole ? 8 : grid.height, width = kWhole ? 8 : grid.width;
   const float* const inverse = tables.inverse[height == 8][width == 8];
   to_lanes(codes);
-  Lanes lines[8][8];
   for (int i = 0; i < height; ++i) {
     Lanes s[8];
     unpack_row(codes, i, s);
     for (int j = 0; j < width; ++j) s[j] = s[j] * splat(inverse[8 * j + i]);
     kWhole ? inverse_dct8(s) : inverse_dct(s, width, tables.basis);
-    for (int j = 0; j < width; ++j) lines[i][j] = s[j];
+    for (int j = 0; j < width; ++j) half[i][j] = s[j];
   }
+}
+
+template <bool kWhole, class T>
+void decode_columns(const Half* halves, const Block& block, const TileGrid& grid, const float* scales,
+                    const JpegActTables& tables, T* x) {
+  const int height = kWhole ? 8 : grid.height, width = kWhole ? 8 : grid.width;
+  Lanes factors[kGroups];
+  for (std::size_t g = 0; g < block.groups(); ++g) factors[g] = load_group(scales + g * kLanes, block.lanes_of(g));
   for (int j = 0; j < width; ++j) {
-    Lanes s[8];
-    for (int i = 0; i < height; ++i) s[i] = lines[i][j];
-    kWhole ? inverse_dct8(s) : inverse_dct(s, height, tables.basis);
-    for (int i = 0; i < height; ++i) {
-      store_group(x + place(grid, i, j), rounded(s[i]) * scale, n);
+    for (std::size_t g = 0; g < block.groups(); ++g) {
+      T* const first = x + place(grid, 0, j) + g * kLanes;
+      Lanes s[8];
+      for (int i = 0; i < height; ++i) s[i] = halves[g][i][j];
+      kWhole ? inverse_dct8(s) : inverse_dct(s, height, tables.basis);
+      for (int i = 0; i < height; ++i) {
+        store_group(first + place(grid, i, 0), rounded(s[i]) * factors[g], block.lanes_of(g));
+      }
     }
   }
 }
+
+// Codes of one piece, taken one tile after the other.
+class Reader {
+ public:
+  Reader(const std::uint64_t* masks, const std::uint8_t* codes, std::size_t num_codes, std::size_t readable)
+      : masks_(masks), codes_(codes), num_codes_(num_codes), readable_(readable) {}
+
+  // The next tiles, by channel. False when there are less codes than these should have.
+  bool read(std::size_t tiles, GroupCodes& group) {
+    for (std::size_t c = 0; c < tiles; ++c) {
+      const auto kept = static_cast<std::size_t>(__builtin_popcountll(*masks_));
+      if (kept > num_codes_ - used_) return false;
+      set_channel(group, c, reordered<kZigzagToRows>(expand(*masks_++, codes_ + used_, readable_ - used_)));
+      used_ += kept;
+    }
+    return true;
+  }
+
+  [[nodiscard]] std::size_t used() const { return used_; }
+
+ private:
+  const std::uint64_t* masks_;
+  const std::uint8_t* codes_;
+  std::size_t num_codes_, readable_;
+  std::size_t used_ = 0;
+};
 
 template <bool kWhole, class T>
 std::size_t decode_grid(const std::uint64_t* masks, const std::uint8_t* codes, std::size_t num_codes,
                         std::size_t readable, const TileGrid& grid, const float* scales, const JpegActTables& tables,
                         T* x) {
-  std::size_t used = 0;
+  Reader reader(masks, codes, num_codes, readable);
+  bool sound = true;
   for_places(grid, [&](std::size_t offset) {
-    for_groups(grid.inner, [&](Group group) {
-      GroupCodes expanded{};
-      for (std::size_t c = 0; c < group.n; ++c) {
-        const std::uint64_t mask = used <= num_codes ? *masks++ : 0;
-        const auto kept = static_cast<std::size_t>(__builtin_popcountll(mask));
-        if (used > num_codes || kept > num_codes - used) {
-          used = num_codes + 1;
-          return;
-        }
-        set_channel(expanded, c, reordered<kZigzagToRows>(expand(mask, codes + used, readable - used)));
-        used += kept;
+    for_blocks(grid.inner, [&](Block block) {
+      Half halves[kGroups];
+      for (std::size_t g = 0; sound && g < block.groups(); ++g) {
+        GroupCodes group{};
+        sound = reader.read(block.lanes_of(g), group);
+        decode_lines<kWhole>(group, grid, tables, halves[g]);
       }
-      decode_group<kWhole>(expanded, group.n, grid, load_group(scales + group.channel, group.n), tables,
-                           x + offset + group.channel);
+      if (sound) {
+        decode_columns<kWhole>(halves, block, grid, scales + block.first, tables, x + offset + block.first);
+      }
     });
   });
-  return used;
+  return sound ? reader.used() : num_codes + 1;
 }
 
 template <class T>
