@@ -78,7 +78,7 @@ std::vector<T> random_elements(const MapShape& shape, unsigned seed) {
 constexpr MapShape kShapes[] = {{1, 8, 8, 1, 1},     {6, 16, 24, 1, 3},    {3, 7, 7, 1, 3},   {40, 14, 14, 1, 20},
                                 {2, 4, 9, 1, 1},     {2, 150, 260, 1, 2},  {2, 9, 17, 3, 3},  {1, 28, 28, 40, 40},
                                 {3, 8, 8, 16, 16},   {1, 12, 20, 17, 17},  {5, 7, 5, 33, 33}, {1, 100, 70, 8, 8},
-                                {700, 16, 8, 1, 70}, {1, 8, 40, 120, 120}, {2, 1, 1, 1, 2},   {1, 2, 3, 5, 5}};
+                                {700, 16, 8, 1, 70}, {1, 9, 10, 600, 600}, {2, 1, 1, 1, 2},   {1, 2, 3, 5, 5}};
 
 template <class T>
 void instruction_sets_and_threads_agree(Element element) {
