@@ -37,10 +37,10 @@ void check_mask(std::size_t bytes, std::size_t count) {
          std::to_string(expected) + " for " + std::to_string(count) + " elements");
 }
 
-void pack_positive(std::uintptr_t x, int element, std::size_t count, std::uintptr_t bits, int num_threads) {
+bool pack_positive(std::uintptr_t x, int element, std::size_t count, std::uintptr_t bits, int num_threads) {
   const tensor::Element type = element_of(element);
   const nb::gil_scoped_release release;
-  tensor::pack_positive(pointer<const void>(x), type, count, pointer<std::uint8_t>(bits), num_threads);
+  return tensor::pack_positive(pointer<const void>(x), type, count, pointer<std::uint8_t>(bits), num_threads);
 }
 
 void pack_nonzero(std::uintptr_t x, std::size_t width, std::size_t count, std::uintptr_t bits, int num_threads) {
@@ -136,7 +136,7 @@ void expand(std::uintptr_t bits, std::size_t bytes, std::size_t count, std::uint
 
 void add_tensor_masks(nb::module_& module) {
   module.def("pack_positive", &pack_positive, nb::arg("x"), nb::arg("element"), nb::arg("count"), nb::arg("bits"),
-             nb::arg("num_threads"), "bits[i] = x[i] > 0.");
+             nb::arg("num_threads"), "bits[i] = x[i] > 0 or NaN. Returns whether any is NaN.");
   module.def("pack_nonzero", &pack_nonzero, nb::arg("x"), nb::arg("width"), nb::arg("count"), nb::arg("bits"),
              nb::arg("num_threads"), "bits[i] = any bit of x[i] is set; elements of `width` bytes.");
   module.def("unpack_bits", &unpack_bits, nb::arg("bits"), nb::arg("bytes"), nb::arg("count"), nb::arg("pattern"),

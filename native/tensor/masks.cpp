@@ -1,5 +1,6 @@
 #include "tensor/masks.hpp"
 
+#include <atomic>
 #include <bit>
 
 #include "tensor/pieces.hpp"
@@ -16,6 +17,16 @@ void pack(void (*kernel)(const T*, std::size_t, std::uint8_t*), const void* x, s
   for_pieces(count, num_threads, [&](std::size_t first, std::size_t length) {
     kernel(static_cast<const T*>(x) + first, length, bits + first / 8);
   });
+}
+
+template <class T>
+bool pack_positive(bool (*kernel)(const T*, std::size_t, std::uint8_t*), const void* x, std::size_t count,
+                   std::uint8_t* bits, int num_threads) {
+  std::atomic<bool> nans{false};
+  for_pieces(count, num_threads, [&](std::size_t first, std::size_t length) {
+    if (kernel(static_cast<const T*>(x) + first, length, bits + first / 8)) nans.store(true, std::memory_order_relaxed);
+  });
+  return nans;
 }
 
 template <class T>
@@ -36,13 +47,14 @@ void apply(void (*kernel)(const std::uint8_t*, std::size_t, T*), const std::uint
 
 }  // namespace
 
-void pack_positive(const void* x, Element element, std::size_t count, std::uint8_t* bits, int num_threads) {
+bool pack_positive(const void* x, Element element, std::size_t count, std::uint8_t* bits, int num_threads) {
   const MaskKernels& kernels = mask_kernels();
   switch (element) {
-    case Element::float32: return pack(kernels.positive_float32, x, count, bits, num_threads);
-    case Element::bfloat16: return pack(kernels.positive_bfloat16, x, count, bits, num_threads);
-    case Element::float16: return pack(kernels.positive_float16, x, count, bits, num_threads);
+    case Element::float32: return pack_positive(kernels.positive_float32, x, count, bits, num_threads);
+    case Element::bfloat16: return pack_positive(kernels.positive_bfloat16, x, count, bits, num_threads);
+    case Element::float16: return pack_positive(kernels.positive_float16, x, count, bits, num_threads);
   }
+  return false;
 }
 
 void pack_nonzero(const void* x, std::size_t width, std::size_t count, std::uint8_t* bits, int num_threads) {

@@ -12,8 +12,8 @@ namespace halfbyte::tensor {
 
 constexpr std::size_t mask_bytes(std::size_t count) { return (count + 7) / 8; }
 
-// bits[i] = x[i] > 0; NaN is not.
-void pack_positive(const void* x, Element element, std::size_t count, std::uint8_t* bits, int num_threads);
+// bits[i] = x[i] > 0 or NaN. Returns whether any is NaN.
+bool pack_positive(const void* x, Element element, std::size_t count, std::uint8_t* bits, int num_threads);
 
 // bits[i] = any bit of x[i] is set.
 void pack_nonzero(const void* x, std::size_t width, std::size_t count, std::uint8_t* bits, int num_threads);
@@ -26,9 +26,9 @@ void unpack_bits(const std::uint8_t* bits, std::size_t count, std::uint32_t patt
 void apply_mask(const std::uint8_t* bits, std::size_t count, std::size_t width, void* x, int num_threads);
 
 struct MaskKernels {
-  void (*positive_float32)(const float* x, std::size_t count, std::uint8_t* bits);
-  void (*positive_bfloat16)(const BFloat16* x, std::size_t count, std::uint8_t* bits);
-  void (*positive_float16)(const Float16* x, std::size_t count, std::uint8_t* bits);
+  bool (*positive_float32)(const float* x, std::size_t count, std::uint8_t* bits);
+  bool (*positive_bfloat16)(const BFloat16* x, std::size_t count, std::uint8_t* bits);
+  bool (*positive_float16)(const Float16* x, std::size_t count, std::uint8_t* bits);
   void (*nonzero_8)(const std::uint8_t* x, std::size_t count, std::uint8_t* bits);
   void (*nonzero_16)(const std::uint16_t* x, std::size_t count, std::uint8_t* bits);
   void (*nonzero_32)(const std::uint32_t* x, std::size_t count, std::uint8_t* bits);

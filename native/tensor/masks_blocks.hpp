@@ -2,12 +2,13 @@
 // lanes.hpp is. Elements are unsigned integers of 1, 2 or 4 bytes where their meaning does not matter.
 //
 //   positive(x)               x[i] > 0; NaN is not
+//   not_a_number(x)           x[i] is NaN
 //   nonzero(x)                any bit of x[i] is set
 //   equal(x, pattern)         x[i] == pattern
 //   spread(bits, pattern, x)  x[i] = bit i ? pattern : 0
 //   keep(bits, x)             x[i] = bit i ? x[i] : 0
 //   word_of(bytes, n)         the first n <= 64 bits of a mask, zeros above
-//   pack<T, positive>(x, count, bytes)   a whole mask; likewise with `nonzero`
+//   pack(x, count, bytes, bits_of_block)   a whole mask; `pack_nonzero` is that of `nonzero`
 #pragma once
 
 #include "tensor/lanes.hpp"
@@ -55,11 +56,23 @@ inline std::uint64_t equal(const std::uint32_t* x, std::uint32_t pattern) {
 inline std::uint64_t positive(const float* x) {
   return join(x, [](__m512i v) { return _mm512_cmp_ps_mask(_mm512_castsi512_ps(v), _mm512_setzero_ps(), _CMP_GT_OQ); });
 }
+inline std::uint64_t not_a_number(const float* x) {
+  return join(x, [](__m512i v) {
+    return _mm512_cmp_ps_mask(_mm512_castsi512_ps(v), _mm512_castsi512_ps(v), _CMP_UNORD_Q);
+  });
+}
 template <class T>
 std::uint64_t positive(const T* x) {
   const __m512i infinity = _mm512_set1_epi16(infinity_of(T{}));
   return join(x, [=](__m512i v) {  // 0 wraps around to the greatest integer
     return _mm512_cmplt_epu16_mask(_mm512_sub_epi16(v, _mm512_set1_epi16(1)), infinity);
+  });
+}
+template <class T>
+std::uint64_t not_a_number(const T* x) {
+  const __m512i infinity = _mm512_set1_epi16(infinity_of(T{}));
+  return join(x, [=](__m512i v) {
+    return _mm512_cmpgt_epi16_mask(_mm512_and_si512(v, _mm512_set1_epi16(0x7fff)), infinity);
   });
 }
 
@@ -144,11 +157,23 @@ inline std::uint64_t positive(const float* x) {
     return _mm256_castps_si256(_mm256_cmp_ps(_mm256_castsi256_ps(v), _mm256_setzero_ps(), _CMP_GT_OQ));
   });
 }
+inline std::uint64_t not_a_number(const float* x) {
+  return join(x, [](__m256i v) {
+    return _mm256_castps_si256(_mm256_cmp_ps(_mm256_castsi256_ps(v), _mm256_castsi256_ps(v), _CMP_UNORD_Q));
+  });
+}
 template <class T>
 std::uint64_t positive(const T* x) {
   const __m256i infinity = _mm256_set1_epi16(infinity_of(T{}));
   return join(x, [=](__m256i v) {
     return _mm256_andnot_si256(_mm256_cmpgt_epi16(v, infinity), _mm256_cmpgt_epi16(v, _mm256_setzero_si256()));
+  });
+}
+template <class T>
+std::uint64_t not_a_number(const T* x) {
+  const __m256i infinity = _mm256_set1_epi16(infinity_of(T{}));
+  return join(x, [=](__m256i v) {
+    return _mm256_cmpgt_epi16(_mm256_and_si256(v, _mm256_set1_epi16(0x7fff)), infinity);
   });
 }
 
@@ -212,6 +237,13 @@ template <class T>
 std::uint64_t positive(const T* x) {
   return join(x, [](T element) { return static_cast<std::uint16_t>(element.bits - 1) < infinity_of(T{}); });
 }
+inline std::uint64_t not_a_number(const float* x) {
+  return join(x, [](float element) { return element != element; });
+}
+template <class T>
+std::uint64_t not_a_number(const T* x) {
+  return join(x, [](T element) { return (element.bits & 0x7fff) > infinity_of(T{}); });
+}
 
 // work(i, ones) for every element: all ones where its bit is set, else 0; without branches, which would be guessed.
 template <class T, class Work>
@@ -242,8 +274,8 @@ inline std::uint64_t word_of(const std::uint8_t* bytes, std::size_t n) {
   return bits;
 }
 
-template <class T, std::uint64_t (*bits_of_block)(const T*)>
-void pack(const T* x, std::size_t count, std::uint8_t* bytes) {
+template <class T, class BitsOfBlock>
+void pack(const T* x, std::size_t count, std::uint8_t* bytes, const BitsOfBlock& bits_of_block) {
   std::size_t i = 0;
   for (; i + kBlock <= count; i += kBlock) {
     const std::uint64_t bits = bits_of_block(x + i);
@@ -254,6 +286,11 @@ void pack(const T* x, std::size_t count, std::uint8_t* bytes) {
   std::memcpy(rest, x + i, (count - i) * sizeof(T));
   const std::uint64_t bits = bits_of_block(rest);
   std::memcpy(bytes + i / 8, &bits, mask_bytes(count - i));
+}
+
+template <class T>
+void pack_nonzero(const T* x, std::size_t count, std::uint8_t* bytes) {
+  pack(x, count, bytes, [](const T* block) { return nonzero(block); });
 }
 
 }  // namespace

@@ -8,6 +8,18 @@ namespace {
 // The last block is worked on in memory of its own, filled up with zeros.
 
 template <class T>
+bool pack_positive(const T* x, std::size_t count, std::uint8_t* bytes) {
+  std::uint64_t nans = 0;
+  const auto bits_of_block = [&](const T* block) {
+    const std::uint64_t found = not_a_number(block);
+    nans |= found;
+    return positive(block) | found;
+  };
+  pack(x, count, bytes, bits_of_block);
+  return nans != 0;
+}
+
+template <class T>
 void unpack(const std::uint8_t* bits, std::size_t count, T pattern, T* out) {
   std::size_t i = 0;
   for (; i + kBlock <= count; i += kBlock) spread(word_of(bits + i / 8, kBlock), pattern, out + i);
@@ -31,12 +43,12 @@ void apply(const std::uint8_t* bits, std::size_t count, T* x) {
 }  // namespace
 
 const MaskKernels mask_kernels = {
-    .positive_float32 = pack<float, positive>,
-    .positive_bfloat16 = pack<BFloat16, positive>,
-    .positive_float16 = pack<Float16, positive>,
-    .nonzero_8 = pack<std::uint8_t, nonzero>,
-    .nonzero_16 = pack<std::uint16_t, nonzero>,
-    .nonzero_32 = pack<std::uint32_t, nonzero>,
+    .positive_float32 = pack_positive<float>,
+    .positive_bfloat16 = pack_positive<BFloat16>,
+    .positive_float16 = pack_positive<Float16>,
+    .nonzero_8 = pack_nonzero<std::uint8_t>,
+    .nonzero_16 = pack_nonzero<std::uint16_t>,
+    .nonzero_32 = pack_nonzero<std::uint32_t>,
     .unpack_8 = unpack<std::uint8_t>,
     .unpack_16 = unpack<std::uint16_t>,
     .unpack_32 = unpack<std::uint32_t>,

@@ -20,7 +20,7 @@ bool scan(const void* x, std::size_t count, T infinity, std::uint8_t* bits) {
   for (std::size_t first = 0; first < count; first += kStretch) {
     const T* const stretch = static_cast<const T*>(x) + first;
     const std::size_t length = count - first < kStretch ? count - first : kStretch;
-    pack<T, nonzero>(stretch, length, bits + first / 8);
+    pack_nonzero(stretch, length, bits + first / 8);
     for (std::size_t i = 0; i < length; ++i) greatest = stretch[i] > greatest ? stretch[i] : greatest;
   }
   return greatest > infinity;

@@ -1,6 +1,7 @@
 // Masks of every length up to a few blocks, on every instruction set, in buffers of exactly their size.
 #include "tensor/masks.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -44,9 +45,10 @@ void test_positive_floats(std::size_t count) {
   constexpr std::array<float, 9> kValues = {0, 1, -1, -0.0F, kInfinity, -kInfinity, std::nanf(""), 1e-40F, -1e-40F};
   std::vector<float> x(count);
   for (std::size_t i = 0; i < count; ++i) x[i] = kValues[i * 7 % kValues.size()];
+  const bool nans = std::any_of(x.begin(), x.end(), [](float value) { return std::isnan(value); });
   std::vector<std::uint8_t> bits(mask_bytes(count), 0xff);
-  pack_positive(x.data(), Element::float32, count, bits.data(), kThreads);
-  CHECK(holds(bits, count, [&](std::size_t i) { return x[i] > 0; }));
+  CHECK(pack_positive(x.data(), Element::float32, count, bits.data(), kThreads) == nans);
+  CHECK(holds(bits, count, [&](std::size_t i) { return x[i] > 0 || std::isnan(x[i]); }));
 }
 
 // All patterns of 16 bits, in the order of memory for long tensors.
@@ -54,8 +56,9 @@ void test_positive_halves(Element element, std::uint16_t infinity, std::size_t c
   std::vector<std::uint16_t> x(count);
   for (std::size_t i = 0; i < count; ++i) x[i] = static_cast<std::uint16_t>(count < kPieces ? i * 4099 : i);
   std::vector<std::uint8_t> bits(mask_bytes(count), 0xff);
-  pack_positive(x.data(), element, count, bits.data(), kThreads);
-  CHECK(holds(bits, count, [&](std::size_t i) { return x[i] > 0 && x[i] <= infinity; }));
+  const auto is_nan = [=](std::uint16_t value) { return (value & 0x7fff) > infinity; };
+  CHECK(pack_positive(x.data(), element, count, bits.data(), kThreads) == std::any_of(x.begin(), x.end(), is_nan));
+  CHECK(holds(bits, count, [&](std::size_t i) { return is_nan(x[i]) || (x[i] > 0 && x[i] <= infinity); }));
 }
 
 template <class T>

@@ -371,8 +371,8 @@ def set_openmp(entry: int) -> None:
     Run kernels on the threads of this OpenMP runtime: the address of its GOMP_parallel.
     """
 
-def pack_positive(x: int, element: int, count: int, bits: int, num_threads: int) -> None:
-    """bits[i] = x[i] > 0."""
+def pack_positive(x: int, element: int, count: int, bits: int, num_threads: int) -> bool:
+    """bits[i] = x[i] > 0 or NaN. Returns whether any is NaN."""
 
 def pack_nonzero(x: int, width: int, count: int, bits: int, num_threads: int) -> None:
     """bits[i] = any bit of x[i] is set; elements of `width` bytes."""

@@ -7,7 +7,7 @@ import torch
 from tensors import FLOATS, ISAS, Fill, assert_same, bits_of, normal, odd_tensors, on_threads, using_isa
 from torch import Tensor
 
-from halfbyte.activations.codecs import bits
+from halfbyte.activations.codecs import bits, kernels
 from halfbyte.activations.codecs.layout import Layout
 from halfbyte.activations.codecs.masks import Bits, ReluMask, apply_mask
 from halfbyte.activations.codecs.reference import masks as reference
@@ -40,7 +40,9 @@ def test_native_masks_equal_the_reference(isa: str, dtype: torch.dtype) -> None:
     with using_isa(isa):
         for x in odd_tensors(with_specials(), dtype):
             flat = Layout(x).flat(x)
-            assert torch.equal(bits.pack_positive(flat), reference.pack(flat > 0))
+            mask, has_nan = bits.pack_positive(flat)
+            assert torch.equal(mask, reference.pack(~(flat <= 0)))
+            assert has_nan == bool(flat.isnan().any())
             assert torch.equal(bits.pack_nonzero(flat), reference.pack(bits_of(flat) != 0))
 
 
@@ -50,8 +52,18 @@ def test_relu_mask_is_one_where_positive(isa: str, dtype: torch.dtype) -> None:
     with using_isa(isa):
         for x in odd_tensors(with_specials(), dtype):
             packed = ReluMask().encode(x)
-            assert packed.nbytes == (packed.layout.numel + 7) // 8
-            assert_same(packed.decode(), (x > 0).to(dtype), like=x)
+            nan = x.isnan()
+            assert packed.nbytes == (packed.layout.numel + 7) // 8 * (2 if nan.any() else 1)
+            assert_same(packed.decode(), (x > 0).to(dtype).masked_fill(nan, torch.nan), like=x)
+
+
+def test_relu_mask_of_a_device_that_would_be_waited_for_counts_nan_as_positive(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(kernels, "runs_natively", lambda x: False)
+    packed = ReluMask().encode(torch.tensor([1.0, -1.0, torch.nan]))
+    assert packed.nbytes == 1
+    assert packed.decode().tolist() == [1, 0, 1]
 
 
 def test_relu_mask_is_its_own_mask() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import pytest
 import torch
@@ -94,6 +95,30 @@ def test_loss_scaling_still_sees_what_is_not_finite(value: float) -> None:
     scaler.update()
     assert scaler.get_scale() == 2.0
     assert all(torch.equal(p, was) for p, was in zip(model.parameters(), before, strict=True))
+
+
+@policies
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("follows", [False, True], ids=["alone", "before a layer"])
+def test_gradients_where_activations_are_nan_are_the_same(
+    policy: str, dtype: torch.dtype, *, follows: bool
+) -> None:
+    x = torch.randn(2, 3, 8, 8, generator=torch.Generator().manual_seed(2)).to(dtype)
+    x[0, 1, 2, 3:6] = torch.nan
+    weight = torch.ones(3, 3, 1, 1, dtype=dtype, requires_grad=True)
+
+    def gradients(*, plain: bool) -> Tensor:
+        leaf = x.clone().requires_grad_()
+        with nullcontext() if plain else compress(nn.Identity(), policy=POLICIES[policy], min_bytes=0):
+            y = [F.relu(leaf * 1), F.leaky_relu(leaf * 1, 0.25), F.leaky_relu(F.relu(leaf * 2), 0.5)]
+            kept = [F.conv2d(part, weight) for part in y] if follows else y
+        torch.autograd.backward(kept, [torch.ones_like(part) for part in kept])
+        assert leaf.grad is not None
+        return leaf.grad
+
+    expected, got = gradients(plain=True), gradients(plain=False)
+    assert expected[0, 1, 2, 3].isfinite()
+    assert torch.equal(got.nan_to_num(7), expected.nan_to_num(7))
 
 
 @policies

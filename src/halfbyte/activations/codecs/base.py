@@ -48,8 +48,8 @@ class Packed:
         return self.codec.decode(self)
 
     def mask(self) -> Tensor:
-        """1 where the tensor is > 0 and 0 elsewhere, exact, laid out and typed like it. See
-        `Codec.holds_mask`.
+        """1 where the tensor is > 0, NaN where it is NaN and 0 elsewhere, exact, laid out and typed like it.
+        See `Codec.holds_mask`.
         """
         return self.codec.decode_mask(self)
 
@@ -80,11 +80,11 @@ class Codec(ABC):
         """The tensor of `packed`, in memory of its own (or expanded from it)."""
 
     def holds_mask(self, packed: Packed) -> bool:
-        """Whether `decode_mask` works: the bytes say exactly which elements are > 0."""
+        """Whether `decode_mask` works: the bytes say exactly which elements are > 0, and which are NaN."""
         return False
 
     def decode_mask(self, packed: Packed) -> Tensor:
-        """1 where the tensor is > 0, else 0, in its type and layout."""
+        """1 where the tensor is > 0, NaN where it is NaN, else 0, in its type and layout."""
         raise NotImplementedError(f"{self} keeps no mask")
 
     def to_dict(self) -> dict[str, Any]:

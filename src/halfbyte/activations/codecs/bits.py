@@ -18,23 +18,24 @@ def on_cpu(x: Tensor) -> bool:
     return x.device.type == "cpu"
 
 
-def pack_positive(flat: Tensor) -> Tensor:
-    """Which elements are > 0; NaN is not.
+def pack_positive(flat: Tensor) -> tuple[Tensor, bool]:
+    """Which elements are > 0 or NaN, and whether there may be NaN.
 
     Args:
         flat: float32, bfloat16 or float16, shape (n,).
 
     Returns:
-        uint8, shape (⌈n / 8⌉,).
+        uint8, shape (⌈n / 8⌉,); and whether any element is NaN: False on devices that would have to be waited
+        for.
     """
     if not kernels.runs_natively(flat):
-        return reference.pack(flat > 0)
+        return reference.pack(~(flat <= 0)), False
     count = flat.numel()
     bits = torch.empty((count + 7) // 8, dtype=torch.uint8)
-    _native.pack_positive(
+    nans = _native.pack_positive(
         flat.data_ptr(), kernels.ELEMENTS[flat.dtype], count, bits.data_ptr(), kernels.num_threads()
     )
-    return bits
+    return bits, nans
 
 
 def pack_nonzero(flat: Tensor) -> Tensor:

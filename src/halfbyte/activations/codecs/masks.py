@@ -20,7 +20,9 @@ __all__ = ["Bits", "ReluMask", "apply_mask"]
 @dataclass(frozen=True)
 class ReluMask(Codec):
     """Whether each element is > 0: all that the backward of ReLU reads. One bit an element; decoded to 1 and
-    0, exactly. NaN counts as not positive, as torch's own backward has it.
+    0, exactly. Where NaN was NaN comes back, for one more bit an element: the backward of ReLU lets gradients
+    pass there, that of LeakyReLU takes the slope. On other devices than the CPU, where to look for NaN would
+    mean to wait, it comes back as 1.
 
     Source: GIST (ISCA 2018) §3, "binarize"; JPEG-ACT (ISCA 2020) §III, "BRC".
     """
@@ -28,11 +30,17 @@ class ReluMask(Codec):
     def encode(self, x: Tensor, *, key: int = 0) -> Packed:
         check_float(self, x)
         layout = Layout(x)
-        return Packed(self, layout, (bits.pack_positive(layout.flat(x)),))
+        flat = layout.flat(x)
+        mask, has_nan = bits.pack_positive(flat)
+        return Packed(self, layout, (mask, reference.pack(flat.isnan())) if has_nan else (mask,))
 
     def decode(self, packed: Packed) -> Tensor:
         layout = packed.layout
-        return layout.restore(bits.unpack(packed.parts[0], layout.numel, layout.dtype, ONE[layout.dtype]))
+        mask, *nans = packed.parts
+        flat = bits.unpack(mask, layout.numel, layout.dtype, ONE[layout.dtype])
+        for nan in nans:
+            flat.masked_fill_(reference.unpack(nan, layout.numel), torch.nan)
+        return layout.restore(flat)
 
     def holds_mask(self, packed: Packed) -> bool:
         return True
@@ -65,7 +73,7 @@ class Bits(Codec):
 
 
 def apply_mask(x: Tensor, mask: Packed) -> Tensor:
-    """Set `x` to +0 in place where the tensor of `mask` was not > 0, whatever is there now (NaN too).
+    """Set `x` to +0 in place where the tensor of `mask` was <= 0, whatever is there now (NaN too).
 
     Args:
         x: another codec's decoded tensor of the same original, in memory of its own; or its elements in

@@ -22,7 +22,7 @@ class Need(IntEnum):
     SHAPE = 0
     """Nothing but size and type."""
     SIGN = 1
-    """Whether each element is > 0."""
+    """Whether each element is > 0, <= 0 or NaN."""
     TWO_VALUES = 2
     """The value. It may be one of only two, 0 and a constant (the noise of dropout); whether it is, is looked
     at.
