@@ -10,6 +10,7 @@
 #include "bind/arrays.hpp"
 #include "bind/module.hpp"
 #include "tensor/isa.hpp"
+#include "tensor/pages.hpp"
 #include "tensor/parallel.hpp"
 
 namespace nb = nanobind;
@@ -45,6 +46,10 @@ void add_tensor(nb::module_& module) {
              "Use another instruction set, for tests and benchmarks. Results are the same, bit for bit.");
   module.def("set_openmp", [](std::uintptr_t entry) { tensor::set_openmp(reinterpret_cast<tensor::OpenMp>(entry)); },
              nb::arg("entry"), "Run kernels on the threads of this OpenMP runtime: the address of its GOMP_parallel.");
+  module.def(
+      "advise_huge_pages",
+      [](std::uintptr_t start, std::size_t bytes) { tensor::advise_huge_pages(reinterpret_cast<void*>(start), bytes); },
+      nb::arg("start"), nb::arg("bytes"), "Ask for huge pages where a block of memory has room for them: a hint.");
   add_tensor_masks(module);
   add_tensor_sfpr(module);
   add_tensor_jpeg_act(module);

@@ -371,6 +371,9 @@ def set_openmp(entry: int) -> None:
     Run kernels on the threads of this OpenMP runtime: the address of its GOMP_parallel.
     """
 
+def advise_huge_pages(start: int, bytes: int) -> None:
+    """Ask for huge pages where a block of memory has room for them: a hint."""
+
 def pack_positive(x: int, element: int, count: int, bits: int, num_threads: int) -> bool:
     """bits[i] = x[i] > 0 or NaN. Returns whether any is NaN."""
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from halfbyte import _native
-from halfbyte.activations.codecs import kernels
+from halfbyte.activations.codecs import kernels, memory
 from halfbyte.activations.codecs.dtypes import INTEGERS
 from halfbyte.activations.codecs.reference import masks as reference
 
@@ -72,7 +72,7 @@ def unpack(bits: Tensor, count: int, dtype: torch.dtype, pattern: int) -> Tensor
         integers = INTEGERS[dtype.itemsize]
         value = torch.full((), pattern, dtype=torch.int64, device=bits.device).to(integers)
         return torch.where(reference.unpack(bits, count), value, 0).view(dtype)
-    out = torch.empty(count, dtype=dtype)
+    out = memory.empty(count, dtype)
     _native.unpack_bits(
         bits.data_ptr(), bits.numel(), count, pattern, dtype.itemsize, out.data_ptr(), kernels.num_threads()
     )

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from halfbyte import _native
+from halfbyte.activations.codecs import memory
 from halfbyte.activations.codecs.kernels import ELEMENTS, num_threads, runs_natively
 from halfbyte.activations.codecs.maps import MapShape
 from halfbyte.activations.codecs.reference import jpeg_act as reference
@@ -72,7 +73,7 @@ def encode(flat: Tensor, shape: MapShape, inverse: Tensor, steps: Steps, *, near
         *(flat.data_ptr(), ELEMENTS[flat.dtype], shape, steps, nearest, threads),
         *(inverse.data_ptr(), masks.data_ptr(), counts.data_ptr()),
     )
-    codes = flat.new_empty(num_codes, dtype=torch.uint8)
+    codes = memory.empty(num_codes, torch.uint8)
     _native.jpeg_act_gather(shape, threads, counts.data_ptr(), codes.data_ptr())
     return Zvc(masks, counts, codes)
 
@@ -89,7 +90,7 @@ def decode(tiles: Zvc, shape: MapShape, scale: Tensor, steps: Steps, dtype: torc
     check_part(tiles.codes, "codes", torch.uint8, tiles.codes.numel())
     if not runs_natively(scale):
         return reference.decode(tiles, shape, scale, steps, dtype)
-    flat = scale.new_empty(shape.numel, dtype=dtype)
+    flat = memory.empty(shape.numel, dtype)
     fits = _native.jpeg_act_decode(
         *(flat.data_ptr(), ELEMENTS[dtype], shape, steps, tiles.codes.numel(), num_threads()),
         *(scale.data_ptr(), *(part.data_ptr() for part in tiles)),

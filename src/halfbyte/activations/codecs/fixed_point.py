@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from halfbyte import _native
+from halfbyte.activations.codecs import memory
 from halfbyte.activations.codecs.kernels import ELEMENTS, num_threads, runs_natively
 from halfbyte.activations.codecs.reference import sfpr as reference
 
@@ -37,7 +38,7 @@ def encode(flat: Tensor, shape: Shape, *, bits: int, levels: float) -> tuple[Par
         scales, is_unsigned, codes = reference.encode(flat, shape, bits=bits, levels=levels)
         is_finite = flat.device.type != "cpu" or not bool(scales.isnan().any())
         return (scales, is_unsigned, codes if bits == 8 else reference.pack4(codes)), is_finite
-    codes = flat.new_empty((flat.numel() * bits + 7) // 8, dtype=torch.uint8)
+    codes = memory.empty((flat.numel() * bits + 7) // 8, torch.uint8)
     parts = (*_new_scales(flat, shape), codes)
     is_finite = _native.sfpr_encode(
         flat.data_ptr(), ELEMENTS[flat.dtype], *shape, bits, levels, num_threads(), *_addresses(*parts)
@@ -58,7 +59,7 @@ def decode(parts: Parts, shape: Shape, dtype: torch.dtype, *, bits: int) -> Tens
     if not runs_natively(scales):
         whole = codes if bits == 8 else reference.unpack4(codes, is_unsigned, numel)
         return reference.decode(whole, scales, is_unsigned, shape, dtype)
-    flat = scales.new_empty(numel, dtype=dtype)
+    flat = memory.empty(numel, dtype)
     _native.sfpr_decode(flat.data_ptr(), ELEMENTS[dtype], *shape, bits, num_threads(), *_addresses(*parts))
     return flat
 
@@ -79,7 +80,7 @@ def encode_zvc(flat: Tensor, shape: Shape, *, levels: float) -> tuple[Parts, boo
     is_finite, num_codes = _native.sfpr_zvc_encode(
         flat.data_ptr(), ELEMENTS[flat.dtype], *shape, levels, num_threads(), *_addresses(*parts)
     )
-    codes = flat.new_empty(num_codes, dtype=torch.uint8)
+    codes = memory.empty(num_codes, torch.uint8)
     _native.sfpr_zvc_gather(counts.numel(), num_threads(), *_addresses(counts, codes))
     return (*parts, codes), is_finite
 
@@ -99,7 +100,7 @@ def decode_zvc(parts: Parts, shape: Shape, dtype: torch.dtype) -> Tensor:
     if not runs_natively(scales):
         whole = reference.zvc_unpack(mask, counts, codes, numel)
         return reference.decode(whole, scales, is_unsigned, shape, dtype)
-    flat = scales.new_empty(numel, dtype=dtype)
+    flat = memory.empty(numel, dtype)
     fits = _native.sfpr_zvc_decode(
         flat.data_ptr(), ELEMENTS[dtype], *shape, codes.numel(), num_threads(), *_addresses(*parts)
     )

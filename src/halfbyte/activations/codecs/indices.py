@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from halfbyte import _native
-from halfbyte.activations.codecs import bits, kernels
+from halfbyte.activations.codecs import bits, kernels, memory
 from halfbyte.activations.codecs.base import Codec, Packed
 from halfbyte.activations.codecs.layout import Layout
 from halfbyte.activations.codecs.reference import indices as reference
@@ -71,7 +71,7 @@ def _convert(flat: Tensor, dtype: torch.dtype) -> Tensor:
     if not bits.on_cpu(flat):
         return reference.convert(flat, dtype)
     count = flat.numel()
-    out = torch.empty(count, dtype=dtype)
+    out = memory.empty(count, dtype)
     _native.convert_integers(
         flat.data_ptr(), _TYPES[flat.dtype], count, out.data_ptr(), _TYPES[dtype], kernels.num_threads()
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import torch
 from torch import Tensor
 
 __all__ = ["Layout"]
@@ -61,12 +60,6 @@ class Layout:
         index = tuple(slice(None) if d in self.order else 0 for d in range(len(self.size)))
         kept = [d for d in range(len(self.size)) if d in self.order]
         return x[index].permute([kept.index(d) for d in self.order]).flatten().contiguous()
-
-    def empty(self, dtype: torch.dtype | None = None) -> Tensor:
-        """An uninitialized tensor of shape (numel,) on the device, of the tensor's type unless told
-        otherwise.
-        """
-        return torch.empty(self.numel, dtype=dtype or self.dtype, device=self.device)
 
     def restore(self, flat: Tensor) -> Tensor:
         """The tensor whose elements in memory order are `flat`, with its size and strides. Shares memory with

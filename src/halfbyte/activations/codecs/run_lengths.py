@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from halfbyte import _native
+from halfbyte.activations.codecs import memory
 from halfbyte.activations.codecs.coded_tiles import Zvc, check_part
 from halfbyte.activations.codecs.kernels import num_threads
 from halfbyte.activations.codecs.maps import MapShape
@@ -62,7 +63,7 @@ def decode(coded: RunLengths, shape: MapShape) -> Zvc:
     if not 0 <= num_codes <= 64 * shape.tiles:
         raise ValueError(f"packed bytes are damaged: {num_codes} codes for {shape.tiles} tiles")
     masks = torch.empty(shape.tiles, dtype=torch.int64)
-    codes = torch.empty(num_codes, dtype=torch.uint8)
+    codes = memory.empty(num_codes, torch.uint8)
     addresses = [part.data_ptr() for part in (masks, counts, codes, lengths, byte_counts, stream)]
     if not _native.jpeg_act_rle_read(shape, num_codes, stream.numel(), num_threads(), *addresses):
         raise ValueError("packed bytes are damaged: the stream is not of tiles with these counts")

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from halfbyte import _native
-from halfbyte.activations.codecs import bits, kernels
+from halfbyte.activations.codecs import bits, kernels, memory
 from halfbyte.activations.codecs.base import Codec, Packed
 from halfbyte.activations.codecs.cast import HALVES, Half, overflows
 from halfbyte.activations.codecs.dtypes import ONE, check_float
@@ -101,7 +101,7 @@ def _compact(flat: Tensor, mask: Tensor, count: int, dtype: torch.dtype) -> Tens
         values = reference.compact(flat, mask, flat.dtype)
         cast = values.to(dtype)
         return None if overflows(values, cast) else cast
-    values = torch.empty(count, dtype=dtype)
+    values = memory.empty(count, dtype)
     stay_finite = _native.compact(
         flat.data_ptr(),
         kernels.ELEMENTS[flat.dtype],
@@ -117,7 +117,7 @@ def _compact(flat: Tensor, mask: Tensor, count: int, dtype: torch.dtype) -> Tens
 def _expand(mask: Tensor, count: int, values: Tensor, dtype: torch.dtype) -> Tensor:
     if not kernels.runs_natively(values):
         return reference.expand(mask, count, values, dtype)
-    out = torch.empty(count, dtype=dtype)
+    out = memory.empty(count, dtype)
     _native.expand(
         mask.data_ptr(),
         mask.numel(),
