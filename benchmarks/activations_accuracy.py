@@ -16,7 +16,7 @@ import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -49,7 +49,16 @@ POLICIES: dict[str, Callable[[], Any] | None] = {
 Split = tuple[Tensor, Tensor]  # uint8 images (N, 3, SIDE + 2 MARGIN, SIDE + 2 MARGIN), int64 labels
 
 
-def load_photos(folder: Path) -> tuple[Split, Split, int]:
+class Task(NamedTuple):
+    """What is learnt, and whether an image and its mirror image are of one class."""
+
+    train: Split
+    test: Split
+    classes: int
+    mirrored: bool
+
+
+def load_photos(folder: Path) -> Task:
     """An image folder, its photos made small; a class is the folder that a photo lies in."""
     padded = SIDE + 2 * MARGIN
     found = {
@@ -66,7 +75,11 @@ def load_photos(folder: Path) -> tuple[Split, Split, int]:
             torch.from_numpy(np.stack([np.asarray(p) for p in pictures])).permute(0, 3, 1, 2).contiguous()
         )
         splits.append((images, torch.tensor([classes.index(path.parent.name) for path in paths])))
-    return splits[0], splits[1], len(classes)
+    return Task(splits[0], splits[1], len(classes), mirrored=True)
+
+
+def textures(count: int) -> Task:
+    return Task(make_textures(count, 1), make_textures(count // 2, 2), 16, mirrored=False)
 
 
 def make_textures(count: int, seed: int) -> Split:
@@ -86,24 +99,24 @@ def make_textures(count: int, seed: int) -> Split:
     return images.clamp(0, 255).to(torch.uint8), labels
 
 
-def augmented(images: Tensor, generator: torch.Generator) -> Tensor:
-    """A random crop and flip for all of a batch; float32 (N, 3, SIDE, SIDE), about standard normal."""
+def augmented(images: Tensor, generator: torch.Generator, *, mirrored: bool) -> Tensor:
+    """A random crop (and flip) for all of a batch; float32 (N, 3, SIDE, SIDE), about standard normal."""
     dy, dx, flip = (
         int(torch.randint(0, n, (1,), generator=generator)) for n in (2 * MARGIN + 1, 2 * MARGIN + 1, 2)
     )
     crop = images[:, :, dy : dy + SIDE, dx : dx + SIDE]
-    return normalized(crop.flip(3) if flip else crop)
+    return normalized(crop.flip(3) if flip and mirrored else crop)
 
 
 def normalized(images: Tensor) -> Tensor:
     return (images.float() - 128) / 64
 
 
-def train(net: str, data: tuple[Split, Split, int], policy: str, *, seed: int, epochs: int) -> dict[str, Any]:
+def train(net: str, task: Task, policy: str, *, seed: int, epochs: int) -> dict[str, Any]:
     """One run: the accuracy on the test images, and the bytes saved for backward."""
-    (images, labels), (test_images, test_labels), classes = data
+    (images, labels), (test_images, test_labels) = task.train, task.test
     torch.manual_seed(seed)
-    model = NETS[net](classes).train()
+    model = NETS[net](task.classes).train()
     steps = epochs * (len(images) // BATCH)
     optimizer = torch.optim.AdamW(model.parameters(), 3e-3, weight_decay=0.05)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 3e-3, total_steps=steps)
@@ -116,7 +129,7 @@ def train(net: str, data: tuple[Split, Split, int], policy: str, *, seed: int, e
             compressor.set_epoch(epoch)
         order = torch.randperm(len(images), generator=generator)
         for rows in order.split(BATCH)[: len(images) // BATCH]:
-            batch = augmented(images[rows], generator)
+            batch = augmented(images[rows], generator, mirrored=task.mirrored)
             optimizer.zero_grad()
             if compressor is None:
                 F.cross_entropy(model(batch), labels[rows]).backward()
@@ -175,15 +188,15 @@ def main() -> None:
     parser.add_argument("--name", default="activations_accuracy", help="of the results file")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    sets = {"textures": (make_textures(options.textures, 1), make_textures(options.textures // 2, 2), 16)}
+    sets = {"textures": textures(options.textures)}
     if options.photos is not None:
         sets["photos"] = load_photos(options.photos)
     results: dict[str, dict[str, Any]] = {}
     for seed in range(options.seeds):
-        for kind, data in sets.items():
+        for kind, task in sets.items():
             for net in options.nets:
                 for policy in options.policies:
-                    run = train(net, data, policy, seed=seed, epochs=options.epochs)
+                    run = train(net, task, policy, seed=seed, epochs=options.epochs)
                     print(f"{kind}, {net}, {policy}, seed {seed}: {run}", flush=True)
                     results.setdefault(f"{net} on {kind}", {}).setdefault(policy, []).append(run)
                 save(options, results, seed + 1)

@@ -168,7 +168,9 @@ def memory_elsewhere(net: str, arm: str) -> dict[str, Any]:
 
 
 def times_of(net: str, arms: list[str], repeats: int) -> dict[str, dict[str, Any]]:
-    """Milliseconds a step, all arms in turn."""
+    """Milliseconds a step, all arms in turn; the ratio is the median of those within a round, since machines
+    drift from round to round. What of it packing and unpacking take is the compressor's own count.
+    """
     steps = {arm: Step(net, arm) for arm in arms}
     seconds: dict[str, list[float]] = {arm: [] for arm in arms}
     for repeat in range(repeats + 1):
@@ -177,15 +179,20 @@ def times_of(net: str, arms: list[str], repeats: int) -> dict[str, dict[str, Any
             step()
             if repeat:
                 seconds[arm].append(time.perf_counter() - start)
-    base = statistics.median(seconds["none"])
-    return {
-        arm: {
-            "step_ms": round(1000 * statistics.median(own), 1),
-            "step_ms_range": [round(1000 * min(own), 1), round(1000 * max(own), 1)],
-            "against_none": round(statistics.median(own) / base, 3),
-        }
-        for arm, own in seconds.items()
+    return {arm: times(own, seconds["none"], steps[arm].compressor) for arm, own in seconds.items()}
+
+
+def times(own: list[float], plain: list[float], compressor: act.compress | None) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "step_ms": round(1000 * statistics.median(own), 1),
+        "step_ms_range": [round(1000 * min(own), 1), round(1000 * max(own), 1)],
+        "against_none": round(statistics.median(a / b for a, b in zip(own, plain, strict=True)), 3),
     }
+    if compressor is not None:
+        rows, steps = compressor.ledger.rows(), compressor.ledger.steps
+        result["pack_ms"] = round(1000 * sum(row.pack_seconds for row in rows) / steps, 1)
+        result["unpack_ms"] = round(1000 * sum(row.unpack_seconds for row in rows) / steps, 1)
+    return result
 
 
 def main() -> None:
@@ -211,7 +218,8 @@ def main() -> None:
         if options.only != "times":
             for arm in arms:
                 results[net][arm] |= memory_elsewhere(net, arm)
-        print(net, json.dumps(results[net], indent=2), flush=True)
+        for arm, measured in results[net].items():
+            print(f"{net}, {arm}: {measured}", flush=True)
     document = {
         "benchmark": "activations_step",
         "measured": options.only or "memory and times",

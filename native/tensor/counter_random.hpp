@@ -7,7 +7,7 @@
 //
 // Quality, as measured by tests/activations/codecs/test_counter_random.py: every bit of a draw is set half of the time,
 // flipping a bit of the counter flips each bit of the draw half of the time, and the draws of neighbouring counters and
-// of neighbouring keys are uncorrelated. Counters have 32 bits: elements 2^32 apart share a draw.
+// of neighbouring keys are uncorrelated. Counters have 32 bits.
 #pragma once
 
 #include <cstddef>

@@ -5,8 +5,8 @@
 //   code  = min(trunc((x - least) * (1 / step) + u), 2^bits - 1), with 0 for 1 / step where step is 0
 //   x'    = least + code * step, in the type of the elements
 //
-// each operation rounded to float32. u is 1/2, or uniform in [0, 1) from (key, index of the element), which makes the
-// expectation of x' the element itself. Codes are a stream of bits, lowest first, without gaps.
+// each operation rounded to float32. u is 1/2, or drawn from (key, index of the element) among the middles of 2^16
+// equal parts of 0 to 1, which makes the expectation of x' the element itself, within 2^-17 of a step. Codes are a stream of bits, lowest first, without gaps.
 //
 // A group that holds NaN or infinity, or whose x' could be infinite, is kept elsewhere: its step is NaN, the rest is 0.
 //

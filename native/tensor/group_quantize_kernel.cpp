@@ -12,20 +12,28 @@ constexpr float kLevels = (1 << kBits) - 1;
 
 constexpr std::size_t kVectors = kCodesAtOnce / kLanes;
 
-// What is added to the steps above the least before they are truncated.
+// What is added to the steps above the least before they are truncated. A draw serves two elements, 16 apart: its lower
+// half the first 16 of 32, its upper half the others.
 struct Uniform {
   Words counter;
   Stream stream;
 
   void add_to(Lanes (&steps)[kVectors]) {
-    Words random[kVectors];
+    constexpr std::size_t kDraws = kVectors / 2;
+    Words random[kDraws];
     for (Words& words : random) {
       words = counter;
       counter += kLanes;
     }
     draw(random, stream);
-    for (std::size_t k = 0; k < kVectors; ++k) steps[k] += floats((Ints)(random[k] >> 8)) * splat(0x1p-24f);
+    for (std::size_t k = 0; k < kDraws; ++k) {
+      steps[k] += middle_of(random[k] & 0xffffu);
+      steps[k + kDraws] += middle_of(random[k] >> 16);
+    }
   }
+
+  // The middle of one of 2^16 equal parts of 0 to 1, so that their mean is exactly a half.
+  static Lanes middle_of(Words part) { return floats((Ints)part) * splat(0x1p-16f) + splat(0x1p-17f); }
 };
 
 struct Half {
@@ -84,7 +92,7 @@ std::size_t encode_few_groups(const T* x, std::size_t groups, std::size_t group,
       std::memset(codes, 0, group / 8 * kBits);
       ++kept;
     } else if (rounding.stochastic) {
-      quantize<kBits>(x + g * group, group, scale, Uniform{count_from(first + g * group), rounding.stream}, codes);
+      quantize<kBits>(x + g * group, group, scale, Uniform{count_from((first + g * group) / 2), rounding.stream}, codes);
     } else {
       quantize<kBits>(x + g * group, group, scale, Half{}, codes);
     }

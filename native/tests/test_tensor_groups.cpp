@@ -52,6 +52,11 @@ std::uint32_t random_bits(std::size_t counter, Stream stream) {
   return words[0];
 }
 
+float uniform(std::size_t i, Stream stream) {
+  const std::uint32_t random = random_bits(i / 32 * 16 + i % 16, stream);
+  return (static_cast<float>(i % 32 < 16 ? random & 0xffff : random >> 16) + 0.5f) * 0x1p-16f;
+}
+
 float float_of(std::uint16_t bfloat16) {
   const std::uint32_t bits = std::uint32_t{bfloat16} << 16;
   float value;
@@ -81,8 +86,7 @@ void check_group(const Coded& coded, const std::vector<float>& x, std::size_t fi
   CHECK(step >= exact && (exact == 0 || float_of(static_cast<std::uint16_t>(coded.steps[g] - 1)) < exact));
   const float inverse = step == 0 ? 0 : 1 / step;
   for (std::size_t i = first; i < first + n; ++i) {
-    const std::uint32_t random = random_bits(i, rounding.stream);
-    const float offset = rounding.stochastic ? static_cast<float>(random >> 8) * 0x1p-24f : 0.5f;
+    const float offset = rounding.stochastic ? uniform(i, rounding.stream) : 0.5f;
     const volatile float above = (x[i] - *low) * inverse;  // volatile, lest it be fused with the sum
     CHECK(code_at(coded, i, format.bits) == static_cast<std::uint32_t>(std::min(std::floor(above + offset), levels)));
   }

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from halfbyte import _native
-from halfbyte.activations.codecs import kernels
+from halfbyte.activations.codecs import kernels, memory
 from halfbyte.activations.codecs.base import Codec, Packed
 from halfbyte.activations.codecs.dtypes import check_float
 from halfbyte.activations.codecs.layout import Layout
@@ -25,10 +25,10 @@ class GroupQuantized(Codec):
     """Elements in memory order, in groups with a least element and a step of their own.
 
     Error bound: with step = (greatest - least) / (2^bits - 1) of the group, rounded up to bfloat16 (by less
-    than 1 %), |x' - x| ≤ step when rounding is stochastic, and then the expectation of x' is x and its
-    variance at most step²/4; ≤ step / 2 otherwise; in both cases up to the rounding of float32 and of the
-    tensor's type. The least element of a group is exact, and so are groups of one value. Steps below 2⁻¹²⁶
-    count as 0: all elements of such a group become its least.
+    than 1 %), |x' - x| ≤ step when rounding is stochastic, and then the expectation of x' is x within
+    2⁻¹⁷ of a step and its variance at most step²/4; ≤ step / 2 otherwise; in both cases up to the rounding of
+    float32 and of the tensor's type. The least element of a group is exact, and so are groups of one value.
+    Steps below 2⁻¹²⁶ count as 0: all elements of such a group become its least.
 
     Groups that hold NaN or infinity, or whose greatest could overflow, are kept exact beside the rest. On
     devices other than the CPU, where asking for them would mean waiting, all their elements become NaN.
@@ -95,7 +95,7 @@ class GroupQuantized(Codec):
         return steps.square().sum() * self.group - steps[-1:].square().sum() * unfilled
 
     def __str__(self) -> str:
-        return f"GroupQuantized({self.bits} bits)"
+        return f"GroupQuantized({self.bits} bits{'' if self.stochastic else ', nearest'})"
 
     def _encode_in_torch(self, flat: Tensor, key: int) -> tuple[Tensor, Tensor, Tensor]:
         return reference.encode(flat, bits=self.bits, group=self.group, stochastic=self.stochastic, key=key)
@@ -103,7 +103,7 @@ class GroupQuantized(Codec):
     def _encode_natively(self, flat: Tensor, key: int) -> tuple[Tensor, Tensor, Tensor, int]:
         count = flat.numel()
         groups = self._num_groups(count)
-        codes = torch.empty((count * self.bits + 7) // 8, dtype=torch.uint8)
+        codes = memory.empty((count * self.bits + 7) // 8, torch.uint8)
         least = torch.empty(groups, dtype=flat.dtype)
         steps = torch.empty(groups, dtype=torch.bfloat16)
         kept = _native.encode_groups(
@@ -124,7 +124,7 @@ class GroupQuantized(Codec):
     def _decode_natively(
         self, codes: Tensor, least: Tensor, steps: Tensor, layout: Layout
     ) -> tuple[Tensor, int]:
-        flat = layout.empty()
+        flat = memory.empty(layout.numel, layout.dtype)
         kept = _native.decode_groups(
             codes.data_ptr(),
             codes.numel(),

@@ -52,6 +52,10 @@ def draw(counter: Tensor, stream: Stream) -> Tensor:
 
 
 def uniform(count: int, key: int, device: torch.device) -> Tensor:
-    """Random numbers for elements 0 to count - 1: float32 in [0, 1), multiples of 2⁻²⁴, shape (count,)."""
-    bits = draw(torch.arange(count, device=device), spread_key(key))
-    return (bits >> 8).to(torch.float32) * 2.0**-24
+    """Random numbers for elements 0 to count - 1: float32, shape (count,), the middles of 2¹⁶ equal parts of
+    0 to 1. A draw serves elements n and n + 16 of every 32: its lower half the one, its upper half the other.
+    """
+    blocks = (count + 31) // 32
+    bits = draw(torch.arange(16 * blocks, device=device), spread_key(key)).view(blocks, 1, 16)
+    halves = torch.cat([bits & 0xFFFF, bits >> 16], dim=1).view(-1)[:count]
+    return (halves.to(torch.float32) + 0.5) * 2.0**-16
