@@ -8,13 +8,13 @@ SOURCE ?= unnamed photographs
 NATIVE := pyproject.toml CMakeLists.txt constraints.txt $(shell find native -name '*.[ch]pp' -o -name CMakeLists.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types tests sanitize stubs fuzz bench wheel clean
+.PHONY: help setup demo test lint types tests sanitize stubs fuzz bench bench-activations wheel clean
 
 help:
 	@echo "make demo      convert photographs, train on them at three fidelities, then in less memory (4 minutes)"
 	@echo "make test      every check: lint, types, tests, sanitizers"
 	@echo "make fuzz      fuzz the parsers (FUZZ_SECONDS=$(FUZZ_SECONDS) a target; needs clang)"
-	@echo "make bench     the benchmarks of benchmarks/README.md"
+	@echo "make bench     the benchmarks of reading (benchmarks/README.md); make bench-activations those of activations"
 	@echo "make wheel     build a wheel into dist/"
 	@echo "make clean     remove what the other targets made"
 
@@ -80,6 +80,13 @@ bench: setup
 	for script in transcode decode loader; do \
 		$(BIN)/python benchmarks/$$script.py --photos "$(PHOTOS)" --source "$(SOURCE)" || exit 1; \
 	done
+
+# An hour on two cores, with nothing else running. PHOTOS: an image folder with train/ and test/, or none.
+bench-activations: setup
+	$(PIP) --no-build-isolation --config-settings=build-dir=build/native --editable ".[dev,bench]"
+	$(BIN)/python benchmarks/activations_kernels.py
+	$(BIN)/python benchmarks/activations_step.py
+	$(BIN)/python benchmarks/activations_accuracy.py --source "$(SOURCE)" $(if $(PHOTOS),--photos "$(PHOTOS)")
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache src/*.egg-info

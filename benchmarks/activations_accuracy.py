@@ -95,7 +95,7 @@ def make_textures(count: int, seed: int) -> Split:
     grating = (2 * math.pi * frequency.view(-1, 1, 1) * along + phase.view(-1, 1, 1)).sin()
     colour = 0.5 + torch.rand(count, 3, 1, 1, generator=generator)
     noise = torch.randn(count, 3, padded, padded, generator=generator)
-    images = 128 + 24 * (0.3 * colour * grating.unsqueeze(1) + noise)
+    images = 128 + 24 * (0.25 * colour * grating.unsqueeze(1) + noise)
     return images.clamp(0, 255).to(torch.uint8), labels
 
 
