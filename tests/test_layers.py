@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "halfbyte"
-RECORDS = ["errors", "keyed", "format", "codecs", "storage", "records", "conversion", "loader"]
+RECORDS = ["errors", "keyed", "format", "codecs", "storage", "records", "conversion", "loader", "tuning"]
 ACTIVATIONS = [
     "errors",
     *(f"activations.{layer}" for layer in ("codecs", "policy", "engine", "integrations", "face")),
@@ -70,7 +70,7 @@ def test_imports_point_left(path: Path) -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_torch_is_imported_in_its_places_only(path: Path) -> None:
-    homes = ("activations/", "loader/torch/", "cli/demo_train.py", "cli/demo_activations.py")
+    homes = ("activations/", "loader/torch/", "tuning/", "cli/demo_train.py", "cli/demo_activations.py")
     uses = any(name.split(".")[0] in ("torch", "torchvision") for name in imported_modules(path))
     assert not uses or path.relative_to(SOURCE).as_posix().startswith(homes)
 

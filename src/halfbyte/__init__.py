@@ -16,7 +16,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from halfbyte import activations, errors
+    from halfbyte import activations, errors, tuning
     from halfbyte._native import Limits
     from halfbyte.codecs.scan_script import ScanScript
     from halfbyte.conversion import convert
@@ -53,6 +53,7 @@ _HOMES = {
     "extract": "halfbyte.records.extract",
     "merge_states": "halfbyte.loader.progress",
     "open": "halfbyte.loader.opening",
+    "tuning": "halfbyte.tuning",
     "verify": "halfbyte.records.verify",
 }
 
@@ -76,6 +77,7 @@ __all__ = [
     "extract",
     "merge_states",
     "open",
+    "tuning",
     "verify",
 ]
 
@@ -84,7 +86,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'halfbyte' has no attribute {name!r}")
     module = importlib.import_module(_HOMES[name])
-    value = module if name in ("activations", "errors") else getattr(module, name)
+    value = module if name in ("activations", "errors", "tuning") else getattr(module, name)
     globals()[name] = value
     return value
 

@@ -1,20 +1,62 @@
-"""Which fidelity a record is read at: one number, or a draw from a mixture keyed by (seed, epoch, record)."""
+"""Which fidelity a record is read at: one number, a draw from a mixture keyed by (seed, epoch, record), or
+what a policy says from batch to batch.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from halfbyte.errors import FidelityError
 from halfbyte.keyed.hashes import Stream, derive_keys, keyed_uniforms
 
-__all__ = ["Fidelity", "FidelityMix", "describe_fidelity", "fidelity_mix"]
+if TYPE_CHECKING:
+    from halfbyte.loader.dataset import Dataset
+
+__all__ = ["Fidelity", "FidelityMix", "FidelityPolicy", "Moment", "describe_fidelity", "fidelity_mix"]
 
 Fidelity = int | Mapping[int, float] | None
 """A fidelity k, a mixture {k: weight}, or None for the highest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When a policy is asked, and what reading has cost so far.
+
+    Attributes:
+        epoch: the present one.
+        seconds: wall seconds inside iterations since the loader was made.
+        cost: the loader's counters (`Counters.to_dict`), sums since it was made or reset.
+    """
+
+    epoch: int
+    seconds: float
+    cost: Mapping[str, int | float]
+
+
+@runtime_checkable
+class FidelityPolicy(Protocol):
+    """Says which fidelity to read at. It is asked before the first batch of an epoch and after every batch
+    but the last, before the next one is taken: as often in a run that is interrupted as in one that is not.
+
+    All ranks ask in the same steps, so a policy may talk to its peers there; it must answer the same on each.
+    """
+
+    def begin(self, dataset: Dataset) -> None:
+        """Learn which data set this is about; called once, before anything else."""
+
+    def choose(self, moment: Moment) -> Fidelity:
+        """The fidelity from the next record read on."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """What the next choices depend on, as JSON values."""
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from a saved state."""
 
 
 @dataclass(frozen=True, slots=True)

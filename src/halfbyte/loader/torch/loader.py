@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import torch
 
+from halfbyte.errors import StateError
 from halfbyte.keyed.hashes import check_seed
 from halfbyte.loader.counters import Counters
 from halfbyte.loader.cursor import Cursor
 from halfbyte.loader.dataset import Dataset
 from halfbyte.loader.decoding import Pixels
-from halfbyte.loader.fidelity import Fidelity, describe_fidelity, fidelity_mix
+from halfbyte.loader.fidelity import Fidelity, FidelityPolicy, Moment, describe_fidelity, fidelity_mix
 from halfbyte.loader.pipeline import Pipeline
 from halfbyte.loader.torch.batches import (
     DEFAULT_PREFETCH_BYTES,
@@ -38,7 +40,8 @@ class Loader:
         batch_size: samples a batch and rank.
         shuffle: False for the stored order.
         fidelity: k, or a mixture ``{k: weight}``; None takes the data set's. Set ``loader.fidelity`` at any
-            time: it holds from the next record read on.
+            time: it holds from the next record read on. Or a policy of ``halfbyte.tuning``, which chooses
+            while training goes on, and is part of the state.
         seed: of order, crops and mixtures; None takes the data set's.
         window: records mixed with each other; None mixes all (and holds them all).
         drop_last: leave out batches that are not full.
@@ -66,7 +69,7 @@ class Loader:
         *,
         batch_size: int,
         shuffle: bool = True,
-        fidelity: Fidelity = None,
+        fidelity: Fidelity | FidelityPolicy = None,
         seed: int | None = None,
         window: int | None = 4,
         drop_last: bool = False,
@@ -79,7 +82,12 @@ class Loader:
         require_crop(dataset)
         self.dataset = dataset
         self.counters = Counters()
-        self._mix = dataset.settings.mix if fidelity is None else fidelity_mix(fidelity, dataset.num_levels)
+        self.policy = fidelity if isinstance(fidelity, FidelityPolicy) else None
+        if self.policy is not None:
+            self.policy.begin(dataset)
+        fixed = None if isinstance(fidelity, FidelityPolicy) else fidelity
+        self._mix = dataset.settings.mix if fixed is None else fidelity_mix(fixed, dataset.num_levels)
+        self._seconds = 0.0
         self._seed = dataset.seed if seed is None else check_seed(seed)
         self._threads = num_threads or len(os.sched_getaffinity(0))
         self._prefetch_bytes = prefetch_bytes
@@ -104,6 +112,8 @@ class Loader:
         self.close()
         cursor = self._cursor
         cursor.steps_taken = 0
+        started = time.perf_counter() - self._seconds
+        self._ask_policy()
         order = cursor.order
         options = pipeline_options(
             self.dataset,
@@ -120,9 +130,17 @@ class Loader:
             for batch in pipeline:
                 cursor.steps_taken += 1
                 yield to_tensors(batch, self.dataset)
+                self._seconds = time.perf_counter() - started
+                if cursor.steps_taken < len(cursor):
+                    self._ask_policy()
         finally:
             pipeline.close()
         cursor.end_epoch()
+
+    def _ask_policy(self) -> None:
+        if self.policy is not None:
+            moment = Moment(self._cursor.epoch, self._seconds, self.counters.to_dict())
+            self.fidelity = self.policy.choose(moment)
 
     def close(self) -> None:
         """End the threads of an iteration that was left early; the next iteration would do it too."""
@@ -150,16 +168,26 @@ class Loader:
 
     def state_dict(self) -> dict[str, Any]:
         """Progress as JSON values: the same on every rank, as ranks step together."""
-        return self._cursor.state_dict()
+        state = self._cursor.state_dict()
+        return state if self.policy is None else {**state, "policy": self.policy.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from a saved state, on any number of ranks and with any batch size.
 
         Raises:
-            StateError: it belongs to another data set or order.
+            StateError: it belongs to another data set or order, or holds the state of a policy and there is
+                none here.
         """
         self.close()
-        self._cursor.load_state_dict(state)
+        progress = {name: value for name, value in state.items() if name != "policy"}
+        if "policy" in state and self.policy is None:
+            raise StateError(
+                "state: it holds the state of a fidelity policy, but this Loader has none; give it the same "
+                "policy as fidelity="
+            )
+        self._cursor.load_state_dict(progress)
+        if self.policy is not None and "policy" in state:
+            self.policy.load_state_dict(state["policy"])
 
 
 def _pinned(shape: tuple[int, ...], dtype: type[np.uint8] | type[np.float32]) -> Pixels:

@@ -1,0 +1,26 @@
+"""Policies that choose the fidelity while training goes on.
+
+loader = halfbyte.Loader(ds, batch_size=64, fidelity=halfbyte.tuning.StaticQuality(0.95))
+for batch in loader:
+    ...
+print(*loader.policy.log, sep="\\n")
+"""
+
+from __future__ import annotations
+
+from halfbyte.loader.fidelity import FidelityPolicy, Moment
+from halfbyte.tuning.decision import Decision
+from halfbyte.tuning.fixed import Fixed, Mixture, Schedule
+from halfbyte.tuning.policy import Policy
+from halfbyte.tuning.static_quality import StaticQuality
+
+__all__ = [
+    "Decision",
+    "FidelityPolicy",
+    "Fixed",
+    "Mixture",
+    "Moment",
+    "Policy",
+    "Schedule",
+    "StaticQuality",
+]

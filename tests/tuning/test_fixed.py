@@ -1,0 +1,171 @@
+"""Policies that know beforehand, in a loader."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import halfbyte
+from halfbyte.errors import FidelityError, StateError
+from halfbyte.loader.fidelity import Fidelity, Moment
+from halfbyte.tuning import Decision, Fixed, Mixture, Policy, Schedule
+
+VIEW = halfbyte.Transform(halfbyte.CenterCrop(16))
+
+
+class EveryStep(Policy):
+    """Another fidelity at every step, and a note of when it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[tuple[int, int]] = []
+
+    def decide(self, moment: Moment) -> Fidelity:
+        self.asked.append((moment.epoch, self.step))
+        return self.conclude(1 + (self.step + moment.epoch) % 3, "it is time", samples=moment.cost["samples"])
+
+
+def loader(path: Path, policy: Any, **options: Any) -> halfbyte.Loader:
+    return halfbyte.Loader(halfbyte.open(path, transform=VIEW), batch_size=16, fidelity=policy, **options)
+
+
+def through_json(state: dict[str, Any]) -> Any:
+    return json.loads(json.dumps(state))
+
+
+def test_a_policy_is_asked_before_every_batch(dataset_path: Path) -> None:
+    policy = EveryStep()
+    source = loader(dataset_path, policy)
+    for _ in range(2):
+        list(source)
+    assert policy.asked == [(epoch, step) for epoch in range(2) for step in range(5)]
+    assert [decision.figures["samples"] for decision in policy.log] == [16 * n for n in range(10)]
+
+
+@pytest.mark.parametrize("stop", [0, 1, 3, 5])
+def test_a_resumed_run_decides_what_the_whole_run_does(dataset_path: Path, stop: int) -> None:
+    whole = EveryStep()
+    source = loader(dataset_path, whole)
+    for _ in range(2):
+        list(source)
+
+    first = loader(dataset_path, EveryStep())
+    state = first.state_dict()
+    for step, _ in enumerate(first, start=1):
+        if step == stop:
+            state = through_json(first.state_dict())
+            break
+    first.close()
+    policy = EveryStep()
+    second = loader(dataset_path, policy)
+    second.load_state_dict(state)
+    while second.epoch < 2:
+        list(second)
+    assert [(d.epoch, d.step, d.fidelity) for d in policy.log] == [
+        (d.epoch, d.step, d.fidelity) for d in whole.log
+    ]
+
+
+def test_a_fixed_fidelity_is_what_the_number_is(dataset_path: Path) -> None:
+    source = loader(dataset_path, Fixed(3))
+    list(source)
+    plain = loader(dataset_path, 3)
+    list(plain)
+    assert source.fidelity == plain.fidelity == 3
+    assert source.counters.bytes_read == plain.counters.bytes_read
+    assert [str(decision) for decision in source.policy.log] == [
+        "epoch 0, step 0: fidelity 3, since it is fixed"
+    ]
+
+
+def test_fixed_at_none_is_full(dataset_path: Path) -> None:
+    source = loader(dataset_path, Fixed())
+    list(source)
+    assert source.fidelity == source.dataset.num_levels
+
+
+def test_a_schedule_changes_with_the_epoch(dataset_path: Path) -> None:
+    policy = Schedule({0: 1, 2: 4, 3: None})
+    source = loader(dataset_path, policy)
+    seen = []
+    for _ in range(5):
+        list(source)
+        seen.append(source.fidelity)
+    full = source.dataset.num_levels
+    assert seen == [1, 1, 4, full, full]
+    assert [(d.epoch, d.fidelity) for d in policy.log] == [(0, 1), (2, 4), (3, full)]
+    assert str(policy.log[1]) == "epoch 2, step 0: fidelity 4, since the schedule says so from epoch 2 on"
+
+
+def test_a_schedule_goes_on_after_a_resume(dataset_path: Path) -> None:
+    first = loader(dataset_path, Schedule({0: 1, 1: 2, 5: 3}))
+    for _ in range(2):
+        list(first)
+    policy = Schedule({0: 1, 1: 2, 5: 3})
+    second = loader(dataset_path, policy)
+    second.load_state_dict(through_json(first.state_dict()))
+    list(second)
+    assert second.fidelity == 2
+    assert [(d.epoch, d.fidelity) for d in policy.log] == [(0, 1), (1, 2)]
+
+
+def test_a_mixture_draws_as_the_loader_does(dataset_path: Path) -> None:
+    source = loader(dataset_path, Mixture({2: 3, 5: 1}))
+    list(source)
+    plain = loader(dataset_path, {2: 0.75, 5: 0.25})
+    list(plain)
+    assert source.fidelity == {2: 0.75, 5: 0.25}
+    assert source.counters.bytes_read == plain.counters.bytes_read
+    assert "fidelities 2 for 75 %, 5 for 25 %" in str(source.policy.log[0])
+    state = through_json(source.state_dict())
+    again = loader(dataset_path, Mixture({2: 3, 5: 1}))
+    again.load_state_dict(state)
+    assert again.policy.fidelity == {2: 0.75, 5: 0.25}
+
+
+def test_decisions_go_through_json() -> None:
+    for fidelity in (3, {1: 0.5, 4: 0.5}):
+        decision = Decision(1, 2, fidelity, "it is so", {"cosine": 0.5})
+        assert Decision.from_dict(through_json(decision.to_dict())) == decision
+
+
+@pytest.mark.parametrize("epochs", [{1: 3}, {}, {0: 1, -1: 2}, {0: 1, True: 2}, {0: 1, 1.5: 2}])
+def test_a_schedule_needs_epochs_from_0_on(epochs: dict[int, Fidelity]) -> None:
+    with pytest.raises(ValueError, match="epoch"):
+        Schedule(epochs)
+
+
+@pytest.mark.parametrize("policy", [Fixed(99), Schedule({0: 1, 4: 99}), Mixture({99: 1.0}), Mixture({1: -1})])
+def test_what_the_data_set_lacks_is_refused_at_once(dataset_path: Path, policy: Policy) -> None:
+    with pytest.raises(FidelityError):
+        loader(dataset_path, policy)
+
+
+def test_a_policy_belongs_to_one_data_set(dataset_path: Path) -> None:
+    policy = Fixed(1)
+    with pytest.raises(RuntimeError, match="give it to a loader"):
+        policy.dataset  # noqa: B018
+    loader(dataset_path, policy)
+    with pytest.raises(ValueError, match="make one for each data set"):
+        loader(dataset_path, policy)
+
+
+def test_states_of_other_policies_are_refused(dataset_path: Path) -> None:
+    state = loader(dataset_path, Fixed(1)).state_dict()
+    with pytest.raises(StateError, match="'Fixed', expected 'Schedule'"):
+        loader(dataset_path, Schedule({0: 1})).load_state_dict(state)
+    with pytest.raises(StateError, match="give it the same policy"):
+        loader(dataset_path, 1).load_state_dict(state)
+
+
+def test_a_policy_takes_the_state_of_a_loader_without_one(dataset_path: Path) -> None:
+    plain = loader(dataset_path, 2)
+    next(iter(plain))
+    source = loader(dataset_path, Fixed(3))
+    source.load_state_dict(plain.state_dict())
+    assert len(list(source)) == 4
+    assert source.fidelity == 3
+    plain.close()
