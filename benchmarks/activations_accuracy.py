@@ -83,7 +83,7 @@ def textures(count: int) -> Task:
 
 
 def make_textures(count: int, seed: int) -> Split:
-    """Gratings of 4 frequencies and 4 orientations, any phase and colour, under noise that hides a part of them."""
+    """Gratings of 4 frequencies and 4 orientations, any phase and colour, under noise that hides some."""
     generator = torch.Generator().manual_seed(seed)
     padded = SIDE + 2 * MARGIN
     labels = torch.randint(0, 16, (count,), generator=generator)
