@@ -94,7 +94,7 @@ def make_textures(count: int, seed: int) -> Split:
     along = x * angle.cos().view(-1, 1, 1) + y * angle.sin().view(-1, 1, 1)
     grating = (2 * math.pi * frequency.view(-1, 1, 1) * along + phase.view(-1, 1, 1)).sin()
     colour = 0.5 + torch.rand(count, 3, 1, 1, generator=generator)
-    strength = 0.05 + 0.2 * torch.rand(count, 1, 1, 1, generator=generator)
+    strength = 0.1 + 0.3 * torch.rand(count, 1, 1, 1, generator=generator)
     noise = torch.randn(count, 3, padded, padded, generator=generator)
     images = 128 + 24 * (strength * colour * grating.unsqueeze(1) + noise)
     return images.clamp(0, 255).to(torch.uint8), labels
