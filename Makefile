@@ -8,7 +8,7 @@ SOURCE ?= unnamed photographs
 NATIVE := pyproject.toml CMakeLists.txt constraints.txt $(shell find native -name '*.[ch]pp' -o -name CMakeLists.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types tests sanitize stubs fuzz bench bench-activations wheel clean
+.PHONY: help setup demo test lint types tests sanitize stubs fuzz bench bench-activations accuracy wheel clean
 
 help:
 	@echo "make demo      convert photographs, train on them at three fidelities, then in less memory (4 minutes)"
@@ -80,6 +80,10 @@ bench: setup
 	for script in transcode decode loader; do \
 		$(BIN)/python benchmarks/$$script.py --photos "$(PHOTOS)" --source "$(SOURCE)" || exit 1; \
 	done
+
+# DATA: options --data NAME=FOLDER; without, the demo's tiles. QUICK=1 for one seed and few epochs.
+accuracy: setup
+	$(BIN)/python benchmarks/accuracy.py --source "$(SOURCE)" $(DATA) $(if $(QUICK),--quick)
 
 # An hour on two cores, with nothing else running. PHOTOS: an image folder with train/ and test/, or none.
 bench-activations: setup
