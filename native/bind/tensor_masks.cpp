@@ -12,6 +12,7 @@
 #include "bind/tensor.hpp"
 #include "tensor/indices.hpp"
 #include "tensor/masks.hpp"
+#include "tensor/pool_indices.hpp"
 #include "tensor/two_values.hpp"
 #include "tensor/zero_value.hpp"
 
@@ -92,6 +93,29 @@ void convert_integers(std::uintptr_t x, int from, std::size_t count, std::uintpt
   tensor::convert_integers(pointer<const void>(x), source, count, pointer<void>(out), target, num_threads);
 }
 
+tensor::PoolShape pool_shape(std::size_t count, std::size_t windows, std::size_t repeat) {
+  if (windows == 0 || repeat == 0) refuse("a pool without windows or without elements in one");
+  return {count, windows, repeat};
+}
+
+bool encode_pool_indices(std::uintptr_t x, std::size_t count, std::size_t windows, std::size_t repeat,
+                         std::uintptr_t bases, std::uintptr_t places, std::uintptr_t codes, int num_threads) {
+  const tensor::PoolShape shape = pool_shape(count, windows, repeat);
+  const nb::gil_scoped_release release;
+  return tensor::encode_pool_indices(
+      pointer<const std::int64_t>(x), shape,
+      {pointer<std::int64_t>(bases), pointer<std::int64_t>(places), pointer<std::uint8_t>(codes)}, num_threads);
+}
+
+void decode_pool_indices(std::uintptr_t bases, std::uintptr_t places, std::uintptr_t codes, std::size_t count,
+                         std::size_t windows, std::size_t repeat, std::uintptr_t x, int num_threads) {
+  const tensor::PoolShape shape = pool_shape(count, windows, repeat);
+  const nb::gil_scoped_release release;
+  tensor::decode_pool_indices(
+      {pointer<std::int64_t>(bases), pointer<std::int64_t>(places), pointer<std::uint8_t>(codes)}, shape,
+      pointer<std::int64_t>(x), num_threads);
+}
+
 std::pair<std::size_t, bool> scan_zeros(std::uintptr_t x, int element, std::size_t count, std::uintptr_t bits,
                                         int num_threads) {
   const tensor::Element type = element_of(element);
@@ -150,6 +174,12 @@ void add_tensor_masks(nb::module_& module) {
              "The least and the greatest element; types are 0 uint8, 1 int16, 2 int32, 3 int64.");
   module.def("convert_integers", &convert_integers, nb::arg("x"), nb::arg("from_type"), nb::arg("count"),
              nb::arg("out"), nb::arg("to_type"), nb::arg("num_threads"), "out[i] = x[i].");
+  module.def("encode_pool_indices", &encode_pool_indices, nb::arg("x"), nb::arg("count"), nb::arg("windows"),
+             nb::arg("repeat"), nb::arg("bases"), nb::arg("places"), nb::arg("codes"), nb::arg("num_threads"),
+             "x[i] = bases[i / repeat % windows] + places[codes[i]]; False where there are more than 16 places.");
+  module.def("decode_pool_indices", &decode_pool_indices, nb::arg("bases"), nb::arg("places"), nb::arg("codes"),
+             nb::arg("count"), nb::arg("windows"), nb::arg("repeat"), nb::arg("x"), nb::arg("num_threads"),
+             "x[i] = bases[i / repeat % windows] + places[codes[i]].");
   module.def("scan_zeros", &scan_zeros, nb::arg("x"), nb::arg("element"), nb::arg("count"), nb::arg("bits"),
              nb::arg("num_threads"),
              "bits[i] = any bit of x[i] is set; how many are, and whether some element is negative, -0 or NaN.");

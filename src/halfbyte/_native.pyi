@@ -399,6 +399,14 @@ def integer_range(x: int, type: int, count: int, num_threads: int) -> tuple[int,
 def convert_integers(x: int, from_type: int, count: int, out: int, to_type: int, num_threads: int) -> None:
     """out[i] = x[i]."""
 
+def encode_pool_indices(x: int, count: int, windows: int, repeat: int, bases: int, places: int, codes: int, num_threads: int) -> bool:
+    """
+    x[i] = bases[i / repeat % windows] + places[codes[i]]; False where there are more than 16 places.
+    """
+
+def decode_pool_indices(bases: int, places: int, codes: int, count: int, windows: int, repeat: int, x: int, num_threads: int) -> None:
+    """x[i] = bases[i / repeat % windows] + places[codes[i]]."""
+
 def scan_zeros(x: int, element: int, count: int, bits: int, num_threads: int) -> tuple[int, bool]:
     """
     bits[i] = any bit of x[i] is set; how many are, and whether some element is negative, -0 or NaN.

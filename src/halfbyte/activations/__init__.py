@@ -20,6 +20,7 @@ from halfbyte.activations.codecs.group_quantized import GroupQuantized
 from halfbyte.activations.codecs.indices import Indices
 from halfbyte.activations.codecs.jpeg_act import JpegAct
 from halfbyte.activations.codecs.masks import Bits, ReluMask
+from halfbyte.activations.codecs.pool_indices import PoolIndices
 from halfbyte.activations.codecs.sfpr import Sfpr
 from halfbyte.activations.codecs.shape import ShapeOnly
 from halfbyte.activations.codecs.two_values import TwoValues
@@ -49,6 +50,7 @@ __all__ = [
     "Packed",
     "Plan",
     "Policy",
+    "PoolIndices",
     "Preview",
     "ReluMask",
     "SavedTensor",

@@ -14,6 +14,7 @@ from halfbyte.activations.codecs.base import Codec, Packed
 from halfbyte.activations.codecs.indices import Indices
 from halfbyte.activations.codecs.kernels import ELEMENTS
 from halfbyte.activations.codecs.masks import Bits, ReluMask
+from halfbyte.activations.codecs.pool_indices import PoolIndices
 from halfbyte.activations.codecs.shape import ShapeOnly
 from halfbyte.activations.codecs.two_values import TwoValues
 from halfbyte.activations.engine.row import SMALL
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Answers", "Encoder", "stored_bytes"]
 
 _BITS, _INDICES, _MASK, _SHAPE, _TWO_VALUES = Bits(), Indices(), ReluMask(), ShapeOnly(), TwoValues()
+_POOL_INDICES = PoolIndices()
 _INTEGERS = frozenset({torch.int64, torch.int32, torch.int16, torch.uint8})
 _COMPARED = 65536  # elements, about, in a sample of the error
 _MOST_ANSWERS = 16384  # remembered; a context that is never left asks about ever new tensors
@@ -141,7 +143,7 @@ class Encoder:
 
     def _choose(self, entry: Entry, x: Tensor, savers: tuple[Saver, ...], slots: list[Slot]) -> _Choice:
         if x.dtype is torch.bool or x.dtype in _INTEGERS:
-            return _Choice(_BITS if x.dtype is torch.bool else _INDICES)
+            return _Choice(_BITS if x.dtype is torch.bool else _integers(savers))
         need = max(slot.need for slot in slots)
         if need is Need.SHAPE:
             return _Choice(_SHAPE)
@@ -182,6 +184,10 @@ class Encoder:
         lossy = plan.codec is not None and not plan.codec.lossless
         why = plan.why or ("" if plan.codec else "by policy")
         return _Choice(plan.codec, saved.mask_needed and lossy, why, saved)
+
+
+def _integers(savers: tuple[Saver, ...]) -> Codec:
+    return _POOL_INDICES if any("MaxPool" in saver.node for saver in savers) else _INDICES
 
 
 def _why_exact(savers: tuple[Saver, ...]) -> str:
