@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import threading
 
 import pytest
@@ -300,3 +301,24 @@ def test_state_is_taken_up() -> None:
     with pytest.warns(UserWarning, match="nothing was saved"), compressor:
         pass
     assert compressor.state_dict()["step"] == 8
+
+
+@few
+def test_it_goes_to_other_processes_with_model_and_account() -> None:
+    layers = (layer for _ in range(4) for layer in (nn.Conv2d(3, 3, 3), nn.ReLU()))
+    model = nn.Sequential(*layers, nn.Conv2d(3, 1, 3))
+    compressor = compress(model, policy=halved, exclude=["1"], min_bytes=0, seed=3)
+    x = torch.randn(2, 3, 16, 16)
+    with compressor:
+        loss = model(x).sum()
+    loss.backward()
+    other, same_model = pickle.loads(pickle.dumps((compressor, model)))
+    assert other.state_dict() == compressor.state_dict()
+    assert other.ledger.to_dict() == {**compressor.ledger.to_dict(), "held_bytes": 0}
+    same_model.zero_grad()
+    with other as ledger:
+        loss = same_model(x).sum()
+    loss.backward()
+    assert ledger.steps == 2
+    assert compressor.ledger.steps == 1
+    assert {row.path for row in ledger.rows("exact") if row.why == "excluded"} == {"1"}

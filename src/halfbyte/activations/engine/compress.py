@@ -111,6 +111,13 @@ class compress(ContextDecorator):  # noqa: N801 - used like a function, as torch
         if isinstance(self.policy, Policy):
             self.policy.load_state_dict(state["policy"])
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Contexts that are entered now, and answers keyed by them, belong to this process.
+        return {name: value for name, value in vars(self).items() if name not in ("_thread", "_answers")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _thread=threading.local(), _answers={}, _answers_version=None)
+
     def reach(self, nodes: Iterable[Any]) -> None:
         """Tell of nodes whose outputs nothing was saved from, such as a model's last: savers are found from
         there.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
+from functools import partial
 
 from torch import nn
 
@@ -25,7 +26,11 @@ def exclusion(model: nn.Module | None, exclude: Exclude) -> Callable[[SavedTenso
     names = {name for item in exclude for name in _names(item, modules)}
     if not names:
         return None
-    return lambda saved: saved.path in names
+    return partial(_is_within, names)
+
+
+def _is_within(names: Container[str], saved: SavedTensor) -> bool:
+    return saved.path in names
 
 
 def _names(item: nn.Module | str, modules: dict[str, nn.Module]) -> list[str]:

@@ -210,6 +210,15 @@ class Ledger:
 
         return why_useless(self)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Bytes that are alive are alive in this process only.
+        with self._lock:
+            return {"_rows": dict(self._rows), "steps": self.steps, "peak_bytes": self.peak_bytes}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__()  # type: ignore[misc]
+        vars(self).update(state)
+
     def __str__(self) -> str:
         total, steps = self.totals(), max(self.steps, 1)
         return (
