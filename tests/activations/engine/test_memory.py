@@ -119,8 +119,8 @@ class Waiting:
         self._largest: list[int] = []
         self._note = Session._note
 
-    def note(self, session: Session, t: Tensor, current: int) -> Slot:
-        slot = self._note(session, t, current)
+    def note(self, session: Session, t: Tensor, nbytes: int, current: int) -> Slot:
+        slot = self._note(session, t, nbytes, current)
         self.saves += 1
         self._largest = sorted([*self._largest, t.untyped_storage().nbytes()])[-2:]
         waiting = {
@@ -172,8 +172,8 @@ def test_little_waits_for_its_encoding(net: Any, owners: str) -> None:
     waiting = Waiting()
     model = net()
 
-    def note(session: Session, t: Tensor, current: int) -> Slot:
-        return waiting.note(session, t, current)
+    def note(session: Session, t: Tensor, nbytes: int, current: int) -> Slot:
+        return waiting.note(session, t, nbytes, current)
 
     with (
         owners_found_by(owners),

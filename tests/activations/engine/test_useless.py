@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from halfbyte.activations.engine.ledger import Ledger
-from halfbyte.activations.engine.row import SMALL
+from halfbyte.activations.engine.row import COMPILED, EXCLUDED, READ, SMALL, UNKNOWN
 
 
 def entered(steps: int = 1) -> Ledger:
@@ -49,10 +51,29 @@ def test_everything_is_small() -> None:
 
 def test_everything_is_exact_by_policy() -> None:
     ledger = entered()
-    ledger.keep(ledger.row("a", (), "", kind="exact"), 5000)
-    ledger.keep(ledger.row("b", (), "", kind="exact", why="read by a loss"), 9000)
+    ledger.keep(ledger.row("a", (), "", kind="exact"), 9000)
+    ledger.keep(ledger.row("b", (), "", kind="exact", why="read by a loss"), 5000)
     ledger.keep(ledger.row("c", (), "", kind="held"), 10000)
-    assert "13.7 KiB were kept exact (read by a loss; by policy); choose a policy" in message(ledger)
+    assert "13.7 KiB were kept exact (by policy; read by a loss); choose a policy" in message(ledger)
+
+
+@pytest.mark.parametrize(
+    ("why", "advice"),
+    [
+        (EXCLUDED, "exclude less"),
+        (COMPILED, "compile smaller parts"),
+        (READ, "so few layers"),
+        (UNKNOWN, "run backward inside of the context"),
+        ("weights, statistics and losses", "such a model gains nothing"),
+    ],
+)
+def test_advice_follows_from_the_reason_that_weighs_most(why: str, advice: str) -> None:
+    ledger = entered()
+    ledger.keep(ledger.row("a", (), "", kind="exact"), 5000)
+    ledger.keep(ledger.row("b", (), "", kind="exact", why=why), 9000)
+    told = message(ledger)
+    assert f"({why}; by policy); " in told
+    assert advice in told
 
 
 def test_everything_is_held_by_others() -> None:

@@ -17,7 +17,7 @@ from halfbyte.activations.codecs.masks import Bits, ReluMask
 from halfbyte.activations.codecs.pool_indices import PoolIndices
 from halfbyte.activations.codecs.shape import ShapeOnly
 from halfbyte.activations.codecs.two_values import TwoValues
-from halfbyte.activations.engine.row import SMALL
+from halfbyte.activations.engine.row import COMPILED, EXCLUDED, READ, SMALL, UNKNOWN
 from halfbyte.activations.engine.slots import Entry, Slot
 from halfbyte.activations.engine.unpack import decode_value
 from halfbyte.activations.policy.needs import NEVER_NEGATIVE, Need
@@ -92,7 +92,7 @@ class Encoder:
         assert x is not None
         savers = tuple(slot.saver for slot in slots if slot.saver is not None)
         if keep:
-            why = "" if keep == "held" else "saver not known when the context ended"
+            why = "" if keep == "held" else UNKNOWN
             self._keep(entry, x, savers, keep, why)
             return
         start = perf_counter()
@@ -122,12 +122,13 @@ class Encoder:
         entry.alias = None
 
     def passed(self, what: str, calls: int, nbytes: int) -> None:
-        """Count saves that passed as they are: "model" for its state, "small", or "other" for kinds not
-        understood.
+        """Count saves that passed as they are: "model" for its state, "small", "read" by backward before they
+        were encoded, or "other" for kinds not understood.
         """
         if calls:
             kind: Kind = "model" if what == "model" else "exact"
-            why = {"model": "", "small": SMALL, "other": "of a kind not understood"}[what]
+            reasons = {"model": "", "small": SMALL, "read": READ, "other": "of a kind not understood"}
+            why = reasons[what]
             self._ledger.keep(self._ledger.row("", (), "", kind=kind, why=why), nbytes, calls)
 
     def _keep(self, entry: Entry, x: Tensor, savers: tuple[Saver, ...], kind: Kind, why: str) -> None:
@@ -177,7 +178,7 @@ class Encoder:
 
     def _answer(self, saved: SavedTensor) -> _Choice:
         if self._excluded is not None and self._excluded(saved):
-            return _Choice(None, why="excluded")
+            return _Choice(None, why=EXCLUDED)
         plan = self._policy(saved)
         if not isinstance(plan, Plan):
             plan = Plan(plan)
@@ -192,7 +193,7 @@ def _integers(savers: tuple[Saver, ...]) -> Codec:
 
 def _why_exact(savers: tuple[Saver, ...]) -> str:
     compiled = any(saver.node.startswith("CompiledFunction") for saver in savers)
-    return "saved by compiled code" if compiled else "weights, statistics and losses"
+    return COMPILED if compiled else "weights, statistics and losses"
 
 
 def stored_bytes(x: Tensor) -> int:

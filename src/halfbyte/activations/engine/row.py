@@ -10,7 +10,18 @@ import torch
 
 from halfbyte.activations.policy.saved_tensor import Saver
 
-__all__ = ["ACTIVATIONS", "SMALL", "Kind", "Row", "Sums", "ratio_of"]
+__all__ = [
+    "ACTIVATIONS",
+    "COMPILED",
+    "EXCLUDED",
+    "READ",
+    "SMALL",
+    "UNKNOWN",
+    "Kind",
+    "Row",
+    "Sums",
+    "ratio_of",
+]
 
 Kind = Literal["packed", "held", "exact", "model"]
 """What became of a tensor:
@@ -24,8 +35,12 @@ Kind = Literal["packed", "held", "exact", "model"]
 ACTIVATIONS: tuple[Kind, ...] = ("packed", "held", "exact")
 """The kinds that make up what a model saves; its own state is not among them."""
 
+# The `why` of exact tensors that something can be done about; SMALL is below the least size worth packing.
 SMALL = "small"
-"""The `why` of exact tensors that are below the least size worth packing."""
+COMPILED = "saved by compiled code"
+EXCLUDED = "excluded"
+READ = "read by backward before it was packed"
+UNKNOWN = "saver not known when the context ended"
 
 
 class Sums:

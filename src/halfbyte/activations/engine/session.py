@@ -35,12 +35,13 @@ _Key = tuple[Any, ...]
 class _Pending:
     """A noted tensor that waits for its encoding. What is only looked at is not held."""
 
-    __slots__ = ("born", "entry", "slots", "storage")
+    __slots__ = ("born", "entry", "nbytes", "slots", "storage")
 
-    def __init__(self, entry: Entry, born: int) -> None:
+    def __init__(self, entry: Entry, nbytes: int, born: int) -> None:
         self.entry = weakref.ref(entry)
         self.slots: list[weakref.ref[Slot]] = []
         self.storage = entry.storage
+        self.nbytes = nbytes
         self.born = born
 
 
@@ -87,7 +88,7 @@ class Session:
         self._aliases: dict[int, int] = {}
         self._calls = 0
         self._turn = 0
-        self._passed = {"model": _Sum(), "small": _Sum(), "other": _Sum()}
+        self._passed = {what: _Sum() for what in ("model", "small", "read", "other")}
 
     def pack(self, t: Tensor) -> Slot | Kept:
         """The hook: called by autograd with each tensor that it saves."""
@@ -107,9 +108,9 @@ class Session:
         if not plain:
             self._passed["other"].add(nbytes)
             return _keep(t, node)
-        return self._note(t, current)
+        return self._note(t, nbytes, current)
 
-    def _note(self, t: Tensor, current: int) -> Slot:
+    def _note(self, t: Tensor, nbytes: int, current: int) -> Slot:
         storage = t.untyped_storage()._cdata
         size = t.size()
         if t.is_contiguous():  # and so are its other shapes: a matrix of the same rows, a flattened map
@@ -124,7 +125,7 @@ class Session:
         if entry is None or pending is None:
             paths = self.paths
             entry = Entry(t.detach(), storage, self._aliases, paths.current(), paths.passes)
-            pending = self._pending[key] = _Pending(entry, self._calls)
+            pending = self._pending[key] = _Pending(entry, nbytes, self._calls)
         slot = Slot(entry, current, None if size == entry.size else size)
         pending.slots.append(weakref.ref(slot))
         if self._deferred:
@@ -163,6 +164,7 @@ class Session:
         pending = self._pending.pop(key)
         entry = pending.entry()
         if entry is None:  # backward has been here, or the graph was dropped
+            self._passed["read"].add(pending.nbytes)
             return
         entry.leave_count()
         alias = entry.alias

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfbyte.activations.engine.row import SMALL
+from halfbyte.activations.engine.row import COMPILED, EXCLUDED, READ, SMALL, UNKNOWN
 from halfbyte.activations.engine.units import format_size
 
 if TYPE_CHECKING:
@@ -14,6 +14,15 @@ __all__ = ["why_useless"]
 
 # Less than this share of the bytes saved is next to nothing.
 _WORTH_IT = 0.02
+_BY_POLICY = "by policy"
+# What can be done about tensors that were kept exact, by the reason that weighs most.
+_ADVICE = {
+    _BY_POLICY: "choose a policy that packs them",
+    EXCLUDED: "exclude less",
+    COMPILED: "compile smaller parts, or none: what a compiled region saves cannot be told apart",
+    READ: "a model of so few layers gains nothing",
+    UNKNOWN: "run backward inside of the context as well",
+}
 # Several forwards before the first backward are nothing unusual; so many are.
 _STEPS_WITHOUT_BACKWARD = 8
 
@@ -49,8 +58,9 @@ def _nothing_saved(ledger: Ledger) -> str | None:
 
 def _main_reason(ledger: Ledger) -> str:
     """What most of the bytes have in common."""
-    small = sum(row.before for row in ledger.rows("exact") if row.why == SMALL)
-    chosen = ledger.totals("exact").before - small
+    weights = _exact_bytes(ledger)
+    small = weights.pop(SMALL, 0)
+    chosen = sum(weights.values())
     held, packed = ledger.totals("held").before, ledger.totals("packed")
     reasons = [
         (
@@ -60,7 +70,7 @@ def _main_reason(ledger: Ledger) -> str:
         ),
         (
             chosen,
-            f"{format_size(chosen)} were kept exact ({_reasons(ledger)}); choose a policy that packs them",
+            f"{format_size(chosen)} were kept exact ({_heaviest(weights)}); {_advice(weights)}",
         ),
         (
             held,
@@ -76,11 +86,18 @@ def _main_reason(ledger: Ledger) -> str:
     return max(reasons)[1]
 
 
-def _reasons(ledger: Ledger) -> str:
-    """The three reasons for exactness that weigh most."""
+def _exact_bytes(ledger: Ledger) -> dict[str, int]:
+    """Bytes kept exact by reason, the heaviest first."""
     weights: dict[str, int] = {}
     for row in ledger.rows("exact"):
-        if row.why != SMALL:
-            why = row.why or "by policy"
-            weights[why] = weights.get(why, 0) + row.before
-    return "; ".join(sorted(weights, key=lambda why: -weights[why])[:3])
+        why = row.why or _BY_POLICY
+        weights[why] = weights.get(why, 0) + row.before
+    return dict(sorted(weights.items(), key=lambda item: -item[1]))
+
+
+def _heaviest(weights: dict[str, int]) -> str:
+    return "; ".join(list(weights)[:3])
+
+
+def _advice(weights: dict[str, int]) -> str:
+    return _ADVICE.get(next(iter(weights), ""), "such a model gains nothing")
