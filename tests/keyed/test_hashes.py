@@ -44,6 +44,7 @@ def test_streams_are_pinned() -> None:
         "VIEW": 3,
         "FIDELITY": 4,
         "SOURCES": 5,
+        "PROBE": 6,
     }
 
 

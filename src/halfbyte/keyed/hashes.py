@@ -27,6 +27,7 @@ class Stream(IntEnum):
     VIEW = 3
     FIDELITY = 4
     SOURCES = 5
+    PROBE = 6
 
 
 def mix64(values: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -11,6 +11,8 @@ from __future__ import annotations
 from halfbyte.loader.fidelity import FidelityPolicy, Moment
 from halfbyte.tuning.decision import Decision
 from halfbyte.tuning.fixed import Fixed, Mixture, Schedule
+from halfbyte.tuning.gradient_similarity import GradientSimilarity
+from halfbyte.tuning.loss_probe import LossProbe
 from halfbyte.tuning.policy import Policy
 from halfbyte.tuning.static_quality import StaticQuality
 
@@ -18,6 +20,8 @@ __all__ = [
     "Decision",
     "FidelityPolicy",
     "Fixed",
+    "GradientSimilarity",
+    "LossProbe",
     "Mixture",
     "Moment",
     "Policy",
