@@ -78,7 +78,7 @@ class _Kept:
 
     def _note_content(self, value: torch.Tensor | dict[Any, Any] | list[Any]) -> None:
         if isinstance(value, torch.Tensor):
-            self._tensors.append((value, value.detach().clone()))
+            self._tensors.append((value, _once(value.detach()).clone()))
             return
         if isinstance(value, dict):
             self._dicts.append((value, dict(value)))
@@ -90,7 +90,7 @@ class _Kept:
     def give_back(self) -> None:
         for tensor, copy in self._tensors:
             # .data: autograd must not take this for a change that it would complain of.
-            _once(tensor.data).copy_(_once(copy))
+            _once(tensor.data).copy_(copy)
         for mapping, content in self._dicts:
             mapping.clear()
             mapping.update(content)
