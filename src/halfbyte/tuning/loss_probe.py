@@ -44,8 +44,8 @@ class LossProbe(Probe):
         loss: ``loss(model, batch)`` gives a scalar tensor. It must use the model that it is given, and put
             the batch where that is. Activation checkpoints in it must be of ``use_reentrant=False``.
         every: steps between probes; a step is a batch of the loader.
-        burst: steps of training at each fidelity: enough for some to do visibly worse than full. Where no loss
-            moves within a burst, all look alike, and the cheapest is taken.
+        burst: steps of training at each fidelity: enough for some to do visibly worse than full. Where no
+            loss moves within a burst, all look alike, and the cheapest is taken.
         tolerance: by how much the loss may exceed that of full, relative to it, above 0.
         batch_size: samples in a step of the burst, on each rank.
         candidates: fidelities to try besides full; None for all that cost fewer bytes than the next.
