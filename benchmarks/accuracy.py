@@ -40,6 +40,7 @@ IMAGES = (".jpg", ".jpeg", ".png")
 NORMAL = halfbyte.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 TRAIN = halfbyte.Transform(halfbyte.RandomResizedCrop(SIDE, scale=(0.25, 1.0)), flip=0.5, normalize=NORMAL)
 TEST = halfbyte.Transform(halfbyte.CenterCrop(SIDE, resize=SIDE * 8 // 7), normalize=NORMAL)
+PROBING = 0.1  # of the time: epochs are short here, and a probe costs the same as in long ones
 BANDWIDTH = 10e6  # bytes a second, for what a run takes where bytes are short
 
 Listed = list[tuple[Path, str]]  # images and their classes
@@ -148,12 +149,16 @@ def loss(model: nn.Module, batch: dict[str, Any]) -> Tensor:
 def arms_of(task: Task, epochs: int) -> dict[str, Arm]:
     """By name; the last ones take as many bytes as StaticQuality does."""
     ds = halfbyte.open(task.train)
-    levels = ds.num_levels
+    levels, epoch = ds.num_levels, len(ds) // BATCH
     arms = {f"fidelity {k}": Arm(task.train, lambda *_, k=k: k) for k in fidelities(levels)}
     policies: dict[str, Choose] = {
         "StaticQuality(0.95)": lambda *_: tuning.StaticQuality(0.95),
-        "GradientSimilarity(0.9)": lambda model, _: tuning.GradientSimilarity(model, loss),
-        "LossProbe": lambda model, optimizer: tuning.LossProbe(model, optimizer, loss),
+        "GradientSimilarity(0.9)": lambda model, _: tuning.GradientSimilarity(
+            model, loss, every=epoch, batches=2, share=PROBING
+        ),
+        "LossProbe": lambda model, optimizer: tuning.LossProbe(
+            model, optimizer, loss, every=epoch, burst=8, share=PROBING
+        ),
         "Schedule, low to full": lambda *_: tuning.Schedule({0: 2, epochs // 2: 5, epochs - 1: None}),
         "Mixture, 4 of 5 at 2": lambda *_: tuning.Mixture({2: 4, levels: 1}),
     }
