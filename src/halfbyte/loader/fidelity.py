@@ -65,6 +65,11 @@ class FidelityMix:
 
     weights: tuple[float, ...]
 
+    @property
+    def mean(self) -> float:
+        """The fidelity that records are read at on the average."""
+        return math.fsum(level * weight for level, weight in enumerate(self.weights, start=1))
+
     def choose(self, *, seed: int, epoch: int, record: int) -> int:
         """The fidelity of one record in one epoch: always the same for the same numbers."""
         if 1.0 in self.weights:

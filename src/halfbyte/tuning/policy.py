@@ -10,6 +10,7 @@ from halfbyte.errors import StateError
 from halfbyte.loader.dataset import Dataset
 from halfbyte.loader.fidelity import Fidelity, Moment, describe_fidelity, fidelity_mix
 from halfbyte.tuning.decision import Decision
+from halfbyte.tuning.history import History
 
 __all__ = ["Policy"]
 
@@ -22,11 +23,13 @@ class Policy(ABC):
 
     Attributes:
         log: what was decided, oldest first.
+        history: what the run has cost, moment by moment.
         step: batches of the present epoch that were delivered when the policy was last asked.
     """
 
     def __init__(self) -> None:
         self.log: list[Decision] = []
+        self.history = History()
         self.step = 0
         self._epoch = -1
         self._dataset: Dataset | None = None
@@ -64,7 +67,10 @@ class Policy(ABC):
             self._epoch, self.step = moment.epoch, 0
         else:
             self.step += 1
-        return self.decide(moment)
+        fidelity = self.decide(moment)
+        mean = fidelity_mix(fidelity, self.dataset.num_levels).mean
+        self.history.note(moment, step=self.step, fidelity=mean)
+        return fidelity
 
     @abstractmethod
     def decide(self, moment: Moment) -> Fidelity:
@@ -92,6 +98,7 @@ class Policy(ABC):
             if isinstance(self._now, dict)
             else self._now,
             "log": [decision.to_dict() for decision in self.log],
+            "history": self.history.state_dict(),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -109,3 +116,4 @@ class Policy(ABC):
         self._epoch, self.step = state["epoch"], state["step"]
         self._now = {int(k): weight for k, weight in now.items()} if isinstance(now, Mapping) else now
         self.log = [Decision.from_dict(values) for values in state["log"]]
+        self.history.load_state_dict(state["history"])

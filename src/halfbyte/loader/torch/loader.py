@@ -167,7 +167,9 @@ class Loader:
         self._cursor.begin_epoch(epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Progress as JSON values: the same on every rank, as ranks step together."""
+        """Progress as JSON values: the same on every rank, as ranks step together, but for the history of a
+        policy, which tells what this rank has read.
+        """
         state = self._cursor.state_dict()
         return state if self.policy is None else {**state, "policy": self.policy.state_dict()}
 
