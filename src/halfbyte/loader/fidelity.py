@@ -30,7 +30,8 @@ class Moment:
     Attributes:
         epoch: the present one.
         seconds: wall seconds inside iterations since the loader was made.
-        cost: the loader's counters (`Counters.to_dict`), sums since it was made or reset.
+        cost: the loader's counters (`Counters.to_dict`), sums since it was made or reset, over all its
+            workers.
     """
 
     epoch: int

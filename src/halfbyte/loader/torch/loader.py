@@ -139,8 +139,7 @@ class Loader:
 
     def _ask_policy(self) -> None:
         if self.policy is not None:
-            moment = Moment(self._cursor.epoch, self._seconds, self.counters.to_dict())
-            self.fidelity = self.policy.choose(moment)
+            self.fidelity = self.policy.choose(self.moment)
 
     def close(self) -> None:
         """End the threads of an iteration that was left early; the next iteration would do it too."""
@@ -156,6 +155,11 @@ class Loader:
     @fidelity.setter
     def fidelity(self, value: int | Mapping[int, float] | None) -> None:
         self._mix = fidelity_mix(value, self.dataset.num_levels)
+
+    @property
+    def moment(self) -> Moment:
+        """What reading has cost up to now."""
+        return Moment(self._cursor.epoch, self._seconds, self.counters.to_dict())
 
     @property
     def epoch(self) -> int:
