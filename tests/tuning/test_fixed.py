@@ -7,25 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from policies import EveryStep
 
 import halfbyte
 from halfbyte.errors import FidelityError, StateError
-from halfbyte.loader.fidelity import Fidelity, Moment
+from halfbyte.loader.fidelity import Fidelity
 from halfbyte.tuning import Decision, Fixed, Mixture, Policy, Schedule
 
 VIEW = halfbyte.Transform(halfbyte.CenterCrop(16))
-
-
-class EveryStep(Policy):
-    """Another fidelity at every step, and a note of when it was asked."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked: list[tuple[int, int]] = []
-
-    def decide(self, moment: Moment) -> Fidelity:
-        self.asked.append((moment.epoch, self.step))
-        return self.conclude(1 + (self.step + moment.epoch) % 3, "it is time", samples=moment.cost["samples"])
 
 
 def loader(path: Path, policy: Any, **options: Any) -> halfbyte.Loader:

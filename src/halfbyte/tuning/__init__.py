@@ -15,6 +15,7 @@ from halfbyte.tuning.gradient_similarity import GradientSimilarity
 from halfbyte.tuning.loss_probe import LossProbe
 from halfbyte.tuning.policy import Policy
 from halfbyte.tuning.static_quality import StaticQuality
+from halfbyte.tuning.steering import Steering
 
 __all__ = [
     "Decision",
@@ -27,4 +28,5 @@ __all__ = [
     "Policy",
     "Schedule",
     "StaticQuality",
+    "Steering",
 ]
