@@ -14,6 +14,7 @@ from halfbyte.tuning.fixed import Fixed, Mixture, Schedule
 from halfbyte.tuning.gradient_similarity import GradientSimilarity
 from halfbyte.tuning.loss_probe import LossProbe
 from halfbyte.tuning.policy import Policy
+from halfbyte.tuning.reporting.report import Report, report
 from halfbyte.tuning.static_quality import StaticQuality
 from halfbyte.tuning.steering import Steering
 
@@ -26,7 +27,9 @@ __all__ = [
     "Mixture",
     "Moment",
     "Policy",
+    "Report",
     "Schedule",
     "StaticQuality",
     "Steering",
+    "report",
 ]

@@ -59,10 +59,9 @@ def fit(
     quiet = dict.fromkeys(
         ("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary"), False
     )
+    defaults = {"max_epochs": 2, "accelerator": "cpu", "num_sanity_val_steps": 0, "limit_val_batches": 0}
     trainer = lightning.Trainer(
-        **{"max_epochs": 2, "accelerator": "cpu", "num_sanity_val_steps": 0, "limit_val_batches": 0}
-        | quiet
-        | options,
+        **defaults | quiet | options,
         callbacks=list(callbacks),
     )
     if isinstance(data, halfbyte.IterableDataset):
