@@ -16,7 +16,8 @@ Points = Sequence[tuple[float, float]]
 _WIDTH = 1080
 _LEFT, _RIGHT = 84, 1064
 _TOP, _HEIGHT, _FOOT = 44, 132, 28
-_LETTER = 6.3  # of the small font, on the average
+_LETTER = 6.1  # of the small font, on the average
+_MOST_DOTS = 80
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Line:
         colour: number in the page's palette, or "reference" for a dashed grey line.
         steps: whether a value holds until the next point.
         fill: whether the area below is shaded.
-        notes: texts that show when one points at the points, which are drawn as dots then.
+        notes: texts that show when one points at the points, which are drawn as dots if there are few.
     """
 
     name: str
@@ -110,8 +111,8 @@ class Panel:
             return
         x = float(_RIGHT)
         for line in reversed(self.lines):
-            yield _text(x, 20, line.name, "end")
             x -= _LETTER * len(line.name)
+            yield _text(x, 20, line.name, "legend")
             kind = _kind(line)
             yield f'<line class="line {kind}" x1="{x - 28:.1f}" x2="{x - 8:.1f}" y1="16" y2="16"/>'
             x -= 46
@@ -130,7 +131,8 @@ def _draw(line: Line, axis: TimeAxis, y: Callable[[float], float], bottom: float
     if line.fill:
         yield f'<path class="area {kind}" d="{path}V{bottom:.1f}H{places[0][0]:.1f}Z"/>'
     yield f'<path class="line {kind}" d="{path}"><title>{escape(line.name)}</title></path>'
-    for (here, there), note in zip(places, line.notes, strict=False):
+    dots = zip(places, line.notes, strict=True) if 0 < len(line.notes) <= _MOST_DOTS else ()
+    for (here, there), note in dots:
         yield f'<circle class="dot {kind}" cx="{here:.1f}" cy="{there:.1f}" r="3.5">'
         yield f"<title>{escape(note)}</title></circle>"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -49,7 +50,8 @@ class Report:
         Exact where each epoch has as many steps as the next.
         """
         asked = [self._asked(epoch, step) for epoch, step in moments]
-        return np.interp(asked, [row.asked for row in self.rows], [row.seconds for row in self.rows]).tolist()
+        known = [row.asked for row in self.rows], [row.seconds for row in self.rows]
+        return [float(seconds) for seconds in np.interp(asked, *known)] if asked else []
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
@@ -71,9 +73,8 @@ class Report:
 
     def _asked(self, epoch: int, step: int) -> float:
         rows = self.rows
-        after = next(
-            (i for i, row in enumerate(rows) if (row.epoch, row.step) >= (epoch, step)), len(rows) - 1
-        )
+        places = [(row.epoch, row.step) for row in rows]
+        after = min(bisect_left(places, (epoch, step)), len(rows) - 1)
         later, earlier = rows[after], rows[max(after - 1, 0)]
         if (later.epoch, later.step) == (epoch, step) or later is earlier:
             return later.asked
