@@ -34,6 +34,20 @@ def load_photos(folder: Path | None, *, side: int = 64, num_tiles: int = 896) ->
     return TensorDataset(tiles, labels), len(classes)
 
 
+def write_photos(folder: Path, *, side: int = 160, a_class: int = 24) -> Path:
+    """A folder of JPEG tiles for each of the photographs that come with scikit-image."""
+    rng = np.random.default_rng(0)
+    for paths in own_classes():
+        with Image.open(paths[0]) as photo:
+            pixels = np.asarray(photo.convert("RGB"))
+        (folder / paths[0].stem).mkdir(parents=True)
+        for number in range(a_class):
+            top, left = (int(rng.integers(extent - side + 1)) for extent in pixels.shape[:2])
+            tile = Image.fromarray(pixels[top : top + side, left : left + side])
+            tile.save(folder / paths[0].stem / f"{number}.jpg", quality=85)
+    return folder
+
+
 def cut(photo: Image.Image, side: int, rng: np.random.Generator) -> torch.Tensor:
     """A random square of at least half the photograph's height or width."""
     shorter = min(photo.size)

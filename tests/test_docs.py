@@ -13,7 +13,7 @@ from halfbyte.cli.main import main
 from photos import photo
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "docs" / "activations.md"]
+PAGES = [ROOT / "README.md", ROOT / "docs" / "activations.md", ROOT / "docs" / "tuning.md"]
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -45,6 +45,6 @@ def test_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.
 
 def test_public_names_are_documented() -> None:
     documented = (ROOT / "README.md").read_text() + (ROOT / "docs" / "api.md").read_text()
-    names = [*halfbyte.__all__, *halfbyte.activations.__all__]
+    names = [*halfbyte.__all__, *halfbyte.activations.__all__, *halfbyte.tuning.__all__]
     missing = [name for name in names if not name.startswith("_") and name not in documented]
     assert missing == []

@@ -40,8 +40,16 @@ def test_example_trains_and_reports(name: str, forwards: int) -> None:
     assert "all activations" in text
 
 
+def test_a_policy_chooses_and_its_report_is_written(tmp_path: Path) -> None:
+    text = run_example("choose_fidelity.py", "--epochs", 3, "--report", tmp_path / "run.html")
+    assert "epoch 1, step 0: fidelity 5, since the schedule says so from epoch 1 on" in text
+    page = (tmp_path / "run.html").read_text()
+    assert page.count("<svg") == 4
+    assert "Trained on" in page
+
+
 def test_every_example_is_run() -> None:
-    assert EXAMPLES == ["hf_trainer.py", "lightning_callback.py", "plain_loop.py"]
+    assert EXAMPLES == ["choose_fidelity.py", "hf_trainer.py", "lightning_callback.py", "plain_loop.py"]
 
 
 def test_own_photos_are_read(tmp_path: Path) -> None:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["write_page"]
 
-_MOST_WINDOWS = 40
+_MOST_STRETCHES = 40
+_FEW_EPOCHS = 4
 _MOST_LOG_ROWS = 500
 _MOST_FIGURES = 8
 
@@ -142,8 +143,11 @@ def _panels(report: Report) -> Iterator[Panel]:
         low=0,
         label=format_bytes,
     )
-    windows = [(a, b) for a, b in _windows(rows) if b.samples > a.samples]
-    sizes = [(a.seconds, (b.bytes_read - a.bytes_read) / (b.samples - a.samples)) for a, b in windows]
+    sizes = [
+        (a.seconds, (b.bytes_read - a.bytes_read) / (b.samples - a.samples))
+        for a, b in _epochs(rows)
+        if b.samples > a.samples
+    ]
     ends = [(0.0, full), (rows[-1].seconds, full)]
     yield Panel(
         "Bytes a sample",
@@ -151,10 +155,10 @@ def _panels(report: Report) -> Iterator[Panel]:
         low=0,
         label=format_bytes,
     )
-    windows = [(a, b) for a, b in _windows(rows) if b.seconds > a.seconds]
     waits = [
         (a.seconds, min(1.0, (b.stall_seconds - a.stall_seconds) / (b.seconds - a.seconds)))
-        for a, b in windows
+        for a, b in _stretches(rows)
+        if b.seconds > a.seconds
     ]
     waiting = Line("waiting", waits, 1, steps=True, fill=True)
     yield Panel("Share of the time that training waits for data", [waiting], 0, 1, format_share)
@@ -204,17 +208,18 @@ def _figures(report: Report) -> Iterator[Panel]:
         yield Panel(stem.replace("_", " ").capitalize() + ", when it was looked at", lines)
 
 
-def _windows(rows: Sequence[Row]) -> list[tuple[Row, Row]]:
-    """Stretches of the run, whole epochs where there are many: records are read ahead of their samples."""
-    epochs = [rows[0], *(b for a, b in pairwise(rows) if b.epoch != a.epoch)]
-    if len(epochs) >= _MOST_WINDOWS // 4:
-        bounds = [*epochs, rows[-1]]
-        every = -(-len(epochs) // _MOST_WINDOWS)
-    else:
-        bounds = list(rows)
-        every = -(-len(rows) // _MOST_WINDOWS)
-    kept = [*bounds[:-1:every], bounds[-1]]
-    return list(pairwise(kept))
+def _epochs(rows: Sequence[Row]) -> list[tuple[Row, Row]]:
+    """Whole epochs where there are a few. Records are read ahead of their samples, at most to the end of an
+    epoch: only there do bytes and samples fit each other, however small the data.
+    """
+    starts = [rows[0], *(b for a, b in pairwise(rows) if b.epoch != a.epoch)]
+    return _stretches([*starts, rows[-1]]) if len(starts) >= _FEW_EPOCHS else _stretches(rows)
+
+
+def _stretches(rows: Sequence[Row]) -> list[tuple[Row, Row]]:
+    """The first and last row of each of a few stretches of the run."""
+    every = -(-len(rows) // _MOST_STRETCHES)
+    return list(pairwise([*rows[:-1:every], rows[-1]]))
 
 
 def _log(report: Report) -> Iterator[str]:
