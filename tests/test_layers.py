@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "halfbyte"
-RECORDS = ["errors", "keyed", "format", "codecs", "storage", "records", "conversion", "loader", "tuning"]
+RECORDS = [
+    *("errors", "keyed", "format", "codecs", "storage", "records", "conversion", "loader", "tuning"),
+    *(f"tuning.{layer}" for layer in ("reporting", "integrations", "face")),
+]
 ACTIVATIONS = [
     "errors",
     *(f"activations.{layer}" for layer in ("codecs", "policy", "engine", "integrations", "face")),
@@ -25,6 +28,9 @@ TESTING = "testing"
 
 def layer_of(parts: list[str]) -> str | None:
     """The layer of what follows `halfbyte.` in a module's name; None for names that are no layer."""
+    if parts[0] == "tuning":
+        inner = f"tuning.{parts[1]}" if len(parts) > 1 else "tuning.face"
+        return inner if inner in RECORDS else "tuning"
     if parts[0] == "activations":
         inner = f"activations.{parts[1]}" if len(parts) > 1 else ""
         return inner if inner in ACTIVATIONS else "activations.face"
@@ -77,5 +83,14 @@ def test_torch_is_imported_in_its_places_only(path: Path) -> None:
 
 def test_import_brings_neither_torch_nor_pyarrow() -> None:
     code = "import sys, halfbyte; print(sorted({'torch', 'pyarrow', 'numpy'} & set(sys.modules)))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_trainers_are_imported_with_their_callbacks_only() -> None:
+    code = (
+        "import sys, halfbyte.tuning, halfbyte.activations; "
+        "print(sorted({'lightning', 'pytorch_lightning', 'transformers'} & set(sys.modules)))"
+    )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
