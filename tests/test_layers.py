@@ -12,11 +12,22 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "halfbyte"
 RECORDS = [
-    *("errors", "keyed", "format", "codecs", "storage", "records", "conversion", "loader", "tuning"),
+    *(
+        "errors",
+        "trainers",
+        "keyed",
+        "format",
+        "codecs",
+        "storage",
+        "records",
+        "conversion",
+        "loader",
+        "tuning",
+    ),
     *(f"tuning.{layer}" for layer in ("reporting", "integrations", "face")),
 ]
 ACTIVATIONS = [
-    "errors",
+    *("errors", "trainers"),
     *(f"activations.{layer}" for layer in ("codecs", "policy", "engine", "integrations", "face")),
 ]
 # What each layer may import: itself and what is left of it. The two chains meet in the command line only.

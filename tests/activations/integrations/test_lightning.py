@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from halfbyte.activations import lossless
-from halfbyte.activations.integrations.lightning import CompressActivations, _callback_class
+from halfbyte.activations.integrations.lightning import CompressActivations
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:The '.*' does not have many workers"),
@@ -190,16 +189,3 @@ def test_trainers_of_the_other_package_take_it_too() -> None:
     callback = CompressActivations(policy=Remembering())
     fit(Theirs(), callback, kind=pytorch_lightning)
     assert callback.ledger.steps == 8
-
-
-def test_base_class_is_that_of_the_package_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _callback_class() is lightning.Callback
-    monkeypatch.delitem(sys.modules, "lightning.pytorch")
-    assert _callback_class() is pytorch_lightning.Callback
-
-
-def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("lightning.pytorch", "pytorch_lightning"):
-        monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ImportError, match=r"pip install 'halfbyte\[lightning\]'"):
-        _callback_class()

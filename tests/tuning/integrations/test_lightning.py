@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import lightning.pytorch as lightning
 import pytest
-import pytorch_lightning
 import torch
 from policies import EveryStep
 from torch import Tensor, nn
@@ -14,7 +12,7 @@ from torch.utils.data import DataLoader
 
 import halfbyte
 from halfbyte.tuning import Schedule, steering
-from halfbyte.tuning.integrations.lightning import ChooseFidelity, _callback_class
+from halfbyte.tuning.integrations.lightning import ChooseFidelity
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:The '.*' does not have many workers"),
@@ -133,16 +131,3 @@ def test_resuming_goes_on_with_the_policy(dataset_path: Path, tmp_path: Path, st
     assert [(d.epoch, d.step) for d in policy.log[:steps]] == [(0, step) for step in range(steps)]
     assert policy.log[-1].epoch == 1
     assert policy.log[-1].step == 4
-
-
-def test_base_class_is_that_of_the_package_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _callback_class() is lightning.Callback
-    monkeypatch.delitem(sys.modules, "lightning.pytorch")
-    assert _callback_class() is pytorch_lightning.Callback
-
-
-def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("lightning.pytorch", "pytorch_lightning"):
-        monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ImportError, match=r"pip install 'halfbyte\[lightning\]'"):
-        _callback_class()

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from typing import TYPE_CHECKING, Any
 
 from halfbyte.activations.engine.exclusion import Exclude
 from halfbyte.activations.engine.ledger import Ledger
 from halfbyte.activations.integrations.attachment import Attachment
 from halfbyte.activations.policy.saved_tensor import PolicyFunction
+from halfbyte.trainers import lightning_callback
 
 if TYPE_CHECKING:
     from lightning.pytorch import Callback, LightningModule, Trainer
 
 __all__ = ["CompressActivations"]
 
-_NAMES = ("lightning.pytorch", "pytorch_lightning")
-
-
-def _callback_class() -> Any:
-    """Lightning's, by the name that the program imports it by; its two names are two sets of classes."""
-    for name in (*(name for name in _NAMES if name in sys.modules), *_NAMES):
-        try:
-            return importlib.import_module(name).Callback
-        except ImportError:
-            continue
-    raise ImportError("CompressActivations needs Lightning: pip install 'halfbyte[lightning]'")
-
-
 if not TYPE_CHECKING:
-    Callback = _callback_class()
+    Callback = lightning_callback("CompressActivations")
 
 
 class CompressActivations(Callback):

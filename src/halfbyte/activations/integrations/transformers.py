@@ -8,6 +8,7 @@ from halfbyte.activations.engine.exclusion import Exclude
 from halfbyte.activations.engine.ledger import Ledger
 from halfbyte.activations.integrations.attachment import Attachment
 from halfbyte.activations.policy.saved_tensor import PolicyFunction
+from halfbyte.trainers import states_of_callbacks
 
 try:
     from transformers import TrainerCallback
@@ -79,7 +80,7 @@ class CompressActivations(TrainerCallback):
                 f"compressed activations: this process trains on {args.n_gpu} GPUs by nn.DataParallel, whose "
                 "threads share a model; start a process for each GPU instead: torchrun or accelerate launch"
             )
-        saved = _states(state).get(_STATE)
+        saved = states_of_callbacks(state).get(_STATE)
         if saved:
             self._attachment.load_state_dict(saved["attributes"])
         self._attachment.attach(kwargs["model"], "forward")
@@ -93,15 +94,9 @@ class CompressActivations(TrainerCallback):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
         # By hand, not as an `ExportableState`: those must be made anew from JSON, which a policy cannot be.
-        _states(state)[_STATE] = {"args": {}, "attributes": self._attachment.state_dict()}
+        states_of_callbacks(state)[_STATE] = {"args": {}, "attributes": self._attachment.state_dict()}
 
     def on_train_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
         self._attachment.detach()
-
-
-def _states(state: TrainerState) -> dict[str, Any]:
-    """What the Trainer saves of its callbacks; it is annotated otherwise."""
-    states: dict[str, Any] = state.stateful_callbacks  # type: ignore[assignment]
-    return states

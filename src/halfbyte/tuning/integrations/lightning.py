@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from typing import TYPE_CHECKING, Any
 
 from halfbyte.loader.dataset import Dataset
 from halfbyte.loader.fidelity import FidelityPolicy, Moment
+from halfbyte.trainers import lightning_callback
 from halfbyte.tuning.steering import Steering
 
 if TYPE_CHECKING:
@@ -17,21 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ChooseFidelity"]
 
-_NAMES = ("lightning.pytorch", "pytorch_lightning")
-
-
-def _callback_class() -> Any:
-    """Lightning's, by the name that the program imports it by; its two names are two sets of classes."""
-    for name in (*(name for name in _NAMES if name in sys.modules), *_NAMES):
-        try:
-            return importlib.import_module(name).Callback
-        except ImportError:
-            continue
-    raise ImportError("ChooseFidelity needs Lightning: pip install 'halfbyte[lightning]'")
-
-
 if not TYPE_CHECKING:
-    Callback = _callback_class()
+    Callback = lightning_callback("ChooseFidelity")
 
 
 class ChooseFidelity(Callback):

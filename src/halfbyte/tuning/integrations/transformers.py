@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from halfbyte.loader.dataset import Dataset
 from halfbyte.loader.fidelity import FidelityPolicy, Moment
+from halfbyte.trainers import states_of_callbacks
 from halfbyte.tuning.steering import Steering
 
 try:
@@ -55,7 +56,7 @@ class ChooseFidelity(TrainerCallback):
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        saved = _states(state).get(_STATE)
+        saved = states_of_callbacks(state).get(_STATE)
         if saved:
             self._steering.load_state_dict(saved["attributes"])
 
@@ -76,7 +77,7 @@ class ChooseFidelity(TrainerCallback):
             self._steering.finish()
         self._steering.advance()
         # By hand, not as an `ExportableState`: those must be made anew from JSON, which a policy cannot be.
-        _states(state)[_STATE] = {"args": {}, "attributes": self._steering.state_dict()}
+        states_of_callbacks(state)[_STATE] = {"args": {}, "attributes": self._steering.state_dict()}
 
     def on_log(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
@@ -84,9 +85,3 @@ class ChooseFidelity(TrainerCallback):
         self._steering.wait()
 
     on_evaluate = on_save = on_log
-
-
-def _states(state: TrainerState) -> dict[str, Any]:
-    """What the Trainer saves of its callbacks; it is annotated otherwise."""
-    states: dict[str, Any] = state.stateful_callbacks  # type: ignore[assignment]
-    return states
