@@ -45,6 +45,7 @@ def test_streams_are_pinned() -> None:
         "FIDELITY": 4,
         "SOURCES": 5,
         "PROBE": 6,
+        "JITTER": 7,
     }
 
 

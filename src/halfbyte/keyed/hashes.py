@@ -28,6 +28,7 @@ class Stream(IntEnum):
     FIDELITY = 4
     SOURCES = 5
     PROBE = 6
+    JITTER = 7
 
 
 def mix64(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
