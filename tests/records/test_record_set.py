@@ -81,8 +81,8 @@ def test_numbers_of_numpy_are_taken(records: RecordSet) -> None:
 
 
 def test_a_record_costs_one_read_of_its_prefix(folder: Path) -> None:
-    reads: list[int] = []
-    records = RecordSet(*_parts(folder), on_read=reads.append)
+    meter = Meter()
+    records, reads = RecordSet(*_parts(folder), meter), meter.reads
     record = records.record(2, 2)
     assert reads == [record.header.prefix_bytes(2)] == [len(record.data)]
     records.record(2, extras=True)
@@ -90,12 +90,37 @@ def test_a_record_costs_one_read_of_its_prefix(folder: Path) -> None:
 
 
 def test_a_sample_costs_its_slices_and_a_table_once(folder: Path) -> None:
-    reads: list[int] = []
-    records = RecordSet(*_parts(folder), on_read=reads.append)
+    meter = Meter()
+    records, reads = RecordSet(*_parts(folder), meter), meter.reads
     records.sample(4, 2)
     records.sample(5, 2)
     table = records.table(2)[0].prefix_bytes(0)
     assert reads == [table, *(sum(map(len, s.slices[:2])) for s in SAMPLES[4:6])]
+
+
+def test_a_read_that_fails_ends_too(folder: Path, tmp_path: Path) -> None:
+    meter = Meter()
+    _, *description = _parts(folder)
+    records = RecordSet(LocalStore(tmp_path / "nowhere"), *description, meter)
+    with pytest.raises(CorruptRecord, match="missing"):
+        records.record(0)
+    assert (meter.begun, meter.reads) == (1, [0])
+
+
+class Meter:
+    """Notes sizes, and that every read begins before it ends."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.reads: list[int] = []
+
+    def begin_read(self) -> None:
+        assert self.begun == len(self.reads)
+        self.begun += 1
+
+    def end_read(self, size: int) -> None:
+        self.reads.append(size)
+        assert self.begun == len(self.reads)
 
 
 def _parts(folder: Path) -> tuple[LocalStore, object, object]:

@@ -84,7 +84,7 @@ class Dataset:
         self.counters = Counters()
         self.settings = SharedSettings(fidelity_mix(fidelity, self.num_levels))
         self._warned = False
-        records.on_read = self.counters.count_read
+        records.meter = self.counters
 
     def __len__(self) -> int:
         return len(self.records)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -35,7 +34,7 @@ class BatchDecoder:
         transform: crop, flip, normalization, colour, layout.
         seed: of the random choices, with epoch and sample number.
         on_error: "raise", "skip" or a function.
-        counters: decode seconds and errors are added here.
+        counters: what decoding takes, and errors, are added here.
         limits: refuse images over these.
         pool: native threads that share a batch.
     """
@@ -59,7 +58,17 @@ class BatchDecoder:
             ValueError: without a crop, images of different sizes.
             HalfbyteError: a sample failed and ``on_error`` is "raise".
         """
-        started = time.perf_counter()
+        self.counters.begin_decode()
+        decoded = size = 0
+        try:
+            pixels, kept = self._batch(samples, epoch)
+            decoded = len(kept)
+            size = sum(len(part) for i in kept for part in samples[i].slices)
+        finally:
+            self.counters.end_decode(decoded, size)
+        return pixels, kept
+
+    def _batch(self, samples: Sequence[StoredSample], epoch: int) -> tuple[Pixels, list[int]]:
         prepared = [self._prepare(sample) for sample in samples]
         good = [i for i, p in enumerate(prepared) if p is not None]
         chosen = [(samples[i], p) for i in good if (p := prepared[i]) is not None]
@@ -70,7 +79,6 @@ class BatchDecoder:
         out = self.allocate(shape, np.float32 if self.transform.normalize else np.uint8)
         failed = self._decode(chosen, epoch, out if planes else out.transpose(0, 3, 1, 2))
         kept = [j for j in range(len(chosen)) if j not in failed]
-        self.counters.add(decode_seconds=time.perf_counter() - started)
         for j, error in sorted(failed.items()):
             self._leave_out(chosen[j][0], error)
         return (out[kept] if failed else out), [good[j] for j in kept]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,9 +18,7 @@ from halfbyte.records.record import Record, check_slices, parse_record, parse_ta
 from halfbyte.records.table_cache import TableCache
 from halfbyte.storage.store import Store
 
-__all__ = ["RecordSet", "StoredSample", "open_records"]
-
-T = TypeVar("T")
+__all__ = ["ReadMeter", "RecordSet", "StoredSample", "open_records"]
 
 # Sample tables kept for single-sample reads; about 400 bytes a sample.
 _TABLE_CACHE_BYTES = 64 << 20
@@ -48,6 +46,16 @@ class StoredSample:
         return self.number if name == "_number" else self.fields[name]
 
 
+class ReadMeter(Protocol):
+    """Is told of every read, by whichever thread reads. Safe to share between threads; picklable."""
+
+    def begin_read(self) -> None:
+        """A request goes to the store."""
+
+    def end_read(self, size: int) -> None:
+        """It came back with so many bytes; 0 if it failed."""
+
+
 @dataclass
 class RecordSet:
     """An opened data set. Reads only what is asked; safe to share between threads and processes.
@@ -56,13 +64,13 @@ class RecordSet:
         store: where its bytes are.
         manifest: dataset.json.
         index: index.arrow.
-        on_read: called with the size of every read, in bytes.
+        meter: told of every read.
     """
 
     store: Store
     manifest: Manifest
     index: Index
-    on_read: Callable[[int], None] | None = None
+    meter: ReadMeter | None = None
     _tables: TableCache = field(
         default_factory=lambda: TableCache(_TABLE_CACHE_BYTES), init=False, repr=False
     )
@@ -70,9 +78,9 @@ class RecordSet:
     def __len__(self) -> int:
         return self.manifest.num_samples
 
-    def counting(self, on_read: Callable[[int], None]) -> RecordSet:
-        """The same data set with reads counted elsewhere."""
-        return RecordSet(self.store, self.manifest, self.index, on_read)
+    def metered(self, meter: ReadMeter) -> RecordSet:
+        """The same data set with another meter."""
+        return RecordSet(self.store, self.manifest, self.index, meter)
 
     def check_fidelity(self, fidelity: int | None) -> int:
         """The fidelity as a number (None: the highest); FidelityError if there is no such one."""
@@ -143,9 +151,7 @@ class RecordSet:
         record, index = self.locate(number)
         header, table = self.table(record)
         ranges = slice_ranges(header, table, index, fidelity).tolist()
-        parts = self._guard(record, lambda: self.store.read_ranges(record_name(record), ranges))
-        if self.on_read:
-            self.on_read(sum(map(len, parts)))
+        parts = self._ask(record, lambda: self.store.read_ranges(record_name(record), ranges))
         where = f"{self.where(record)}: sample {index} ({table.keys[index].as_py()})"
         check_slices(parts, table.checksums[index, :fidelity], table.lengths[index, :fidelity], where=where)
         return self.stored(record, index, table, [memoryview(part) for part in parts])
@@ -188,21 +194,27 @@ class RecordSet:
             )
 
     def _read(self, record: int, start: int, stop: int) -> bytes:
-        data = self._guard(record, lambda: self.store.read(record_name(record), start, stop))
-        if self.on_read:
-            self.on_read(len(data))
+        (data,) = self._ask(record, lambda: [self.store.read(record_name(record), start, stop)])
         return data
 
-    def _guard(self, record: int, read: Callable[[], T]) -> T:
+    def _ask(self, record: int, read: Callable[[], list[bytes]]) -> list[bytes]:
+        size = 0
+        if self.meter:
+            self.meter.begin_read()
         try:
-            return read()
+            parts = read()
+            size = sum(map(len, parts))
+            return parts
         except (FileNotFoundError, NotADirectoryError) as error:
             raise CorruptRecord(
                 f"{self.where(record)}: missing, but the index lists it; copy it to its place again"
             ) from error
+        finally:
+            if self.meter:
+                self.meter.end_read(size)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("store", "manifest", "index", "on_read")}
+        return {name: getattr(self, name) for name in ("store", "manifest", "index", "meter")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)  # type: ignore[misc]

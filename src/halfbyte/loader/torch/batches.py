@@ -40,9 +40,7 @@ def pipeline_options(
     """How a pipeline reads a data set: its own settings, reads counted in ``counters``."""
     decoder = dataset.decoder(threads=threads, counters=counters)
     decoder.seed = seed
-    return PipelineOptions(
-        dataset.records.counting(counters.count_read), decoder, fidelity, prefetch_bytes, counters
-    )
+    return PipelineOptions(dataset.records.metered(counters), decoder, fidelity, prefetch_bytes, counters)
 
 
 def require_crop(dataset: Dataset) -> None:
