@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import torch.distributed as dist
 
-__all__ = ["mean_over_ranks", "rank_and_world_size", "together"]
+__all__ = ["mean_over_ranks", "rank_and_world_size", "together", "worst_over_ranks"]
 
 T = TypeVar("T")
 
@@ -25,6 +25,14 @@ def mean_over_ranks(values: Sequence[float]) -> list[float]:
     """
     everyone = _gather(list(values))
     return [math.fsum(column) / len(everyone) for column in zip(*everyone, strict=True)]
+
+
+def worst_over_ranks(values: Sequence[float]) -> list[float]:
+    """The largest of each value over all ranks.
+
+    All ranks must call it in the same steps, with equally many values.
+    """
+    return [max(column) for column in zip(*_gather(list(values)), strict=True)]
 
 
 def together(work: Callable[[], T]) -> T:
