@@ -10,7 +10,7 @@ import halfbyte
 from halfbyte.cli.failures import EXIT_CODES
 from halfbyte.cli.main import main
 
-COMMANDS = ["convert", "info", "ls", "verify", "extract", "demo"]
+COMMANDS = ["convert", "info", "ls", "verify", "extract", "bench", "demo"]
 
 
 def test_version_is_printed(run: Run) -> None:

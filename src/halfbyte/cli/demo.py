@@ -15,7 +15,7 @@ import typer
 
 from halfbyte.cli.demo_pictures import Pictures, cut_tiles, own_photos
 from halfbyte.cli.demo_tables import print_fidelities, print_policies
-from halfbyte.cli.options import Debug, Json, Quiet, check_seed, size_option
+from halfbyte.cli.options import Debug, Json, Quiet, check_seed, rate_option
 from halfbyte.cli.progress import progress_bar
 from halfbyte.cli.screen import print_json, print_lines, print_text
 from halfbyte.cli.sizes import format_bytes, format_duration, format_rate, format_share
@@ -54,9 +54,9 @@ def demo(
     bandwidth: Annotated[
         int | None,
         typer.Option(
-            metavar="SIZE",
-            parser=size_option,
-            help="Bytes a second of the link, such as 4MB; chosen if left out.",
+            metavar="RATE",
+            parser=rate_option,
+            help="Bytes a second of the link, such as 4MB/s; chosen if left out.",
         ),
     ] = None,
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the training images.")] = 5,

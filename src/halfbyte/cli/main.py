@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from halfbyte import __version__
+from halfbyte.cli.bench import bench
 from halfbyte.cli.convert import convert
 from halfbyte.cli.demo import demo
 from halfbyte.cli.extract import extract
@@ -54,11 +55,19 @@ _COMMANDS: tuple[tuple[Callable[..., None], tuple[str, ...]], ...] = (
         ),
     ),
     (
+        bench,
+        (
+            "halfbyte bench photos.halfbyte/",
+            "halfbyte bench photos.halfbyte/ --step-ms 180 --batch-size 256",
+            "halfbyte bench photos.halfbyte/ --bandwidth 10MB/s --json",
+        ),
+    ),
+    (
         demo,
         (
             "halfbyte demo",
             "halfbyte demo --data photos/ --keep trial/",
-            "halfbyte demo --bandwidth 4MB --epochs 2",
+            "halfbyte demo --bandwidth 4MB/s --epochs 2",
         ),
     ),
 )

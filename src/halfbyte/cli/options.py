@@ -10,7 +10,7 @@ import typer
 from halfbyte.cli.failures import DEBUG_KEY
 from halfbyte.cli.sizes import parse_size
 
-__all__ = ["DatasetPath", "Debug", "Json", "Quiet", "check_seed", "size_option"]
+__all__ = ["DatasetPath", "Debug", "Json", "Quiet", "check_seed", "rate_option", "size_option"]
 
 # What a record may be asked to hold, and more than any link carries in a second.
 _LARGEST_BYTES = 64 << 30
@@ -43,6 +43,11 @@ def size_option(text: str) -> int:
     if size > _LARGEST_BYTES:
         raise typer.BadParameter(f"{text!r} is more than 64GiB; give a smaller size")
     return size
+
+
+def rate_option(text: str) -> int:
+    """Bytes a second on the command line: a size, with or without ``/s``."""
+    return size_option(text.strip().removesuffix("/s"))
 
 
 def check_seed(seed: int) -> int:
