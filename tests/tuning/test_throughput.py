@@ -32,6 +32,7 @@ def test_the_slowest_sets_the_pace() -> None:
     assert (last.images_per_s, last.limit) == (100.0, Limit.LINK)
     assert (last.count, last.spread) == (30, 0.2)
     assert model.supply(4) == 100.0
+    assert (model.supply_spread(4), model.supply_spread(1)) == (0.2, 0.0)
     faster = Throughput(SIZES, bandwidth=measured(1e9), decode=model.decode, step=model.step)
     assert faster.predict(4).limit is Limit.DECODING
     assert (faster.predict(4).count, faster.predict(4).spread) == (7, 0.1)

@@ -23,6 +23,9 @@ __all__ = ["Bandwidth"]
 
 _Chosen = int | dict[int, float]
 
+_DEVIATIONS = 2  # of a link that varies: what is to spare before the fidelity is raised
+_MOST_DOUBT = 0.5  # but no more than this, or a link that has become better would be used late
+
 
 class Bandwidth(Policy):
     """Lowers fidelity only as far as the run waits for data, and raises it again as soon as that is over.
@@ -47,8 +50,9 @@ class Bandwidth(Policy):
             bound.
         every: steps from one look to the next.
         stall: share of the time that the run may wait, in [0, 1).
-        headroom: to go up, the new fidelity must keep up with the model with this much to spare. Between
-            ``stall`` and ``headroom`` nothing changes, which keeps it from going up and down by turns.
+        headroom: to go up, the new fidelity must keep up with the model with this much to spare, and with
+            more where the link varies from look to look. Between ``stall`` and ``headroom`` nothing changes,
+            which keeps it from going up and down by turns.
 
     Ranks agree: the slowest decides for each figure. ``inner`` must agree by itself.
 
@@ -137,11 +141,17 @@ class Bandwidth(Policy):
     def _choose(self, model: Throughput, now: _Chosen, least: _Chosen, waiting: float) -> _Chosen:
         levels = range(1, self.dataset.num_levels + 1)
         allowed = [least, *(k for k in levels if model.size(k) > model.size(least))]
-        share = 1 - self.stall if waiting > self.stall else 1 + self.headroom
-        enough = [f for f in allowed if model.supply(f) >= share * model.compute]
+        waits = waiting > self.stall
+        enough = [f for f in allowed if model.supply(f) >= self._share(model, f, waits) * model.compute]
         best = enough[-1] if enough else least
         falls = model.size(best) < model.size(now)
-        return best if falls == (waiting > self.stall) else now
+        return best if falls == waits else now
+
+    def _share(self, model: Throughput, fidelity: _Chosen, waits: bool) -> float:
+        """Of the pace of the model, what a fidelity must keep up with to be taken."""
+        if waits:
+            return 1 - self.stall
+        return 1 + max(self.headroom, min(_MOST_DOUBT, _DEVIATIONS * model.supply_spread(fidelity)))
 
     def _waited(self, model: Throughput, now: _Chosen, then: _Chosen, waiting: float) -> str:
         waited = f"the run waited {100 * waiting:.0f} % of the time"

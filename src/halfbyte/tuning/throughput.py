@@ -98,6 +98,10 @@ class Throughput:
         """Images a second that come, however many the model takes."""
         return min(self.link(fidelity), self.decoding(fidelity))
 
+    def supply_spread(self, fidelity: Fidelity) -> float:
+        """How much that varied, see `Measured.spread`."""
+        return Throughput(self.sizes, self.bandwidth, self.decode).predict(fidelity).spread
+
     def decode_at(self, k: int) -> Measured:
         """Decoding seconds a sample at one fidelity, as measured or as read off between measurements.
 
