@@ -1,4 +1,4 @@
-"""halfbyte and the loaders that people would pick instead: a small file each, run in environments of their own.
+"""halfbyte and the loaders that people would pick instead: a small file each, each in its own environment.
 
 A peer is a module with its requirements at the top, and:
 

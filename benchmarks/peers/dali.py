@@ -14,8 +14,7 @@ from nvidia.dali import fn, pipeline_def, types
 
 from peers.fetch import copy
 from peers.photos import find_photos
-from peers.task import Task
-from peers.view import SIZE
+from peers.task import SIZE, Task
 
 LINK = "a copy of all files through the link, a request each, before it begins"
 ARMS: dict[str, dict[str, Any]] = {"DALI, CPU": {}}

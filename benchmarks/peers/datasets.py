@@ -1,5 +1,5 @@
 # /// script
-# dependencies = ["torch", "datasets", "pillow", "numpy"]
+# dependencies = ["torch", "datasets", "aiohttp", "requests", "pillow", "numpy"]
 # ///
 """Hugging Face datasets: parquet files, streamed, or as a map-style data set in its Arrow cache."""
 

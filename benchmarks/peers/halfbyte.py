@@ -12,8 +12,7 @@ from torch.utils.data import DataLoader
 import halfbyte
 from peers.fetch import fetch, fetch_ranges
 from peers.photos import find_photos, shard_bytes
-from peers.task import Task
-from peers.view import SIZE
+from peers.task import SIZE, Task
 
 LINK = (
     "a store for HTTP ranges, in the benchmark: a request a record (Dataset: one a level and sample, at once)"

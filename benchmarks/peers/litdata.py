@@ -38,6 +38,8 @@ def epoch(task: Task) -> Iterator[Any]:
         dataset = Views(str(task.folder), shuffle=True, seed=task.seed, drop_last=False)
     else:
         parts = urlsplit(task.url)
+        # There is no public way to tell its client that this endpoint speaks plain HTTP.
+        ld.streaming.downloader._OBSTORE_CLIENT_OPTIONS["allow_http"] = True
         dataset = Views(
             f"s3:/{parts.path}",
             cache_dir=str(task.scratch),
@@ -51,7 +53,7 @@ def epoch(task: Task) -> Iterator[Any]:
                 "region_name": "us-east-1",
             },
         )
-    for images, _ in ld.StreamingDataLoader(dataset, task.batch, num_workers=task.workers):
+    for images, _ in ld.StreamingDataLoader(dataset, batch_size=task.batch, num_workers=task.workers):
         yield images
 
 

@@ -28,7 +28,9 @@ from typing import Any
 
 from peers.environments import requirements
 from peers.processes import cpu_seconds, device_bytes
-from peers.task import Task
+from peers.task import SIZE, Task
+
+_LONGEST_ERROR = 400  # the whole is in the log
 
 
 def describe(peer: ModuleType) -> dict[str, Any]:
@@ -81,8 +83,8 @@ def consume(batches: Iterator[Any]) -> dict[str, Any]:
 
 def check(batch: Any, *, first: bool) -> None:
     got = f"{str(batch.dtype).removeprefix('torch.')} {tuple(batch.shape)}"
-    if not got.startswith("uint8") or tuple(batch.shape[1:]) != (3, 224, 224):
-        raise ValueError(f"a batch is {got}, expected uint8 (B, 3, 224, 224)")
+    if not got.startswith("uint8") or tuple(batch.shape[1:]) != (3, SIZE, SIZE):
+        raise ValueError(f"a batch is {got}, expected uint8 (B, 3, {SIZE}, {SIZE})")
     if first and batch[0].min() == batch[0].max():
         raise ValueError("the first image is of one colour")
 
@@ -95,7 +97,7 @@ def answer(peer: ModuleType, request: dict[str, Any]) -> dict[str, Any]:
         return {"missing": str(error)}
     except Exception as error:
         traceback.print_exc()
-        return {"error": f"{type(error).__name__}: {error}"}
+        return {"error": f"{type(error).__name__}: {error}"[:_LONGEST_ERROR]}
 
 
 def main() -> None:

@@ -12,6 +12,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
+import torch
+
+# Streaming imports torchvision, which cannot be imported beside a torch that it was not built for, unless its
+# operators are declared. None is used here.
+try:
+    import torchvision  # noqa: F401
+except RuntimeError:
+    for name in ("nms", "qnms"):
+        torch.library.define(f"torchvision::{name}", "(Tensor a, Tensor b, float c) -> Tensor")
+
 import streaming as mds
 
 from peers.photos import find_photos, shard_bytes
@@ -42,6 +52,9 @@ def epoch(task: Task) -> Iterator[Any]:
         }
         place = {"local": str(task.scratch), "remote": f"s3:/{parts.path}"}
     dataset = Views(**place, shuffle=True, shuffle_seed=task.seed, batch_size=task.batch)
+    # Workers are forks: they must not inherit the connection by which the index was read.
+    for stream in dataset.streams:
+        stream._downloader.clean_up()
     for images, _ in mds.StreamingDataLoader(dataset, batch_size=task.batch, num_workers=task.workers):
         yield images
     mds.base.util.clean_stale_shared_memory()

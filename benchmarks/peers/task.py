@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Task"]
+__all__ = ["SIZE", "Task"]
+
+SIZE = 224
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-__all__ = ["SIZE", "pillow_view", "view"]
+from peers.task import SIZE
 
-SIZE = 224
+__all__ = ["pillow_view", "view"]
+
 _AREA, _RATIO, _ATTEMPTS = (0.08, 1.0), (3 / 4, 4 / 3), 10
 
 
