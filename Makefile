@@ -8,13 +8,14 @@ SOURCE ?= unnamed photographs
 NATIVE := pyproject.toml CMakeLists.txt constraints.txt $(shell find native -name '*.[ch]pp' -o -name CMakeLists.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types tests sanitize stubs fuzz bench bench-activations accuracy wheel clean
+.PHONY: help setup demo test lint types tests sanitize stubs fuzz bench bench-peers bench-activations accuracy wheel clean
 
 help:
 	@echo "make demo      convert photographs, train on them at three fidelities, then in less memory (4 minutes)"
 	@echo "make test      every check: lint, types, tests, sanitizers"
 	@echo "make fuzz      fuzz the parsers (FUZZ_SECONDS=$(FUZZ_SECONDS) a target; needs clang)"
-	@echo "make bench     the benchmarks of reading (benchmarks/README.md); make bench-activations those of activations"
+	@echo "make bench     the benchmarks of reading (benchmarks/README.md); bench-peers with other loaders;"
+	@echo "               bench-activations those of activations"
 	@echo "make wheel     build a wheel into dist/"
 	@echo "make clean     remove what the other targets made"
 
@@ -80,6 +81,11 @@ bench: setup
 	for script in transcode decode loader; do \
 		$(BIN)/python benchmarks/$$script.py --photos "$(PHOTOS)" --source "$(SOURCE)" || exit 1; \
 	done
+
+# Other loaders, each in an environment of its own below build/peers. QUICK=1 for two stores and two rounds.
+bench-peers: setup
+	@test -n "$(PHOTOS)" || { echo "say which photos: make bench-peers PHOTOS=/path/to/imagefolder SOURCE=\"what\""; exit 2; }
+	$(BIN)/python benchmarks/loaders.py --photos "$(PHOTOS)" --source "$(SOURCE)" $(if $(QUICK),--quick)
 
 # DATA: options --data NAME=FOLDER; without, the demo's tiles. QUICK=1 for one seed and few epochs.
 accuracy: setup

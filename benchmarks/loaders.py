@@ -104,7 +104,7 @@ def main() -> None:
             ending.callback(arm.end)
         link = open_link(ending)
         for store in options.stores:
-            measure(store, arms, link, options)
+            measure(store, arms, link, count, options)
             save(options, {"images": count, "bytes": size}, peers, arms)
     print(f"results/{options.name}.json")
 
@@ -190,7 +190,7 @@ def open_link(ending: ExitStack) -> Link:
     return Link(child, child.read_line(timeout=30)[0].decode())
 
 
-def measure(store: str, arms: Sequence[Arm], link: Link, options: argparse.Namespace) -> None:
+def measure(store: str, arms: Sequence[Arm], link: Link, count: int, options: argparse.Namespace) -> None:
     """All arms in turn, each round beginning with another one; the first round is not counted."""
     for turn in range(options.rounds + 1):
         first = turn % max(1, len(arms))
@@ -199,6 +199,8 @@ def measure(store: str, arms: Sequence[Arm], link: Link, options: argparse.Names
                 continue
             try:
                 run = run_epoch(arm, STORES[store], link, turn, options)
+                if "missing" not in run and abs(run["images"] - count) >= options.batch:
+                    raise PeerError(f"it gave {run['images']} images of {count}")
             except PeerError as error:
                 arm.end()
                 run = {"missing": str(error)}
@@ -230,6 +232,8 @@ def run_epoch(arm: Arm, store: Store, link: Link, turn: int, options: argparse.N
         "workers": options.workers,
     }
     run = arm.child.ask({"do": "epoch", "arm": arm.name, "task": task}, timeout=options.timeout)
+    if store.cold and "missing" not in run and not run["device_bytes"]:
+        return {"missing": "its files did not leave the page cache: it keeps them mapped between epochs"}
     return run if url is None else {**run, "link": link.ask("counters")}
 
 
