@@ -41,7 +41,8 @@ def epoch(task: Task, streaming: bool) -> Iterator[Any]:
     if streaming:
         files = [f"{place}/{path.name}" for path in sorted(task.folder.glob("*.parquet"))]
         rows = hf.load_dataset("parquet", data_files=files, split="train", streaming=True)
-        rows = rows.shuffle(seed=task.seed, buffer_size=_BUFFER)
+        # One shard at a time, as WebDataset does: by default it reads ten, and sleeps 5 s when they have ended.
+        rows = rows.shuffle(seed=task.seed, buffer_size=_BUFFER, max_buffer_input_shards=1)
         yield from DataLoader(rows, task.batch, num_workers=task.workers, collate_fn=_collate)
     elif task.url is None:
         rows = _arrow(task.folder, task.folder / "arrow")
