@@ -41,7 +41,7 @@ def epoch(task: Task, streaming: bool) -> Iterator[Any]:
     if streaming:
         files = [f"{place}/{path.name}" for path in sorted(task.folder.glob("*.parquet"))]
         rows = hf.load_dataset("parquet", data_files=files, split="train", streaming=True)
-        # One shard at a time, as WebDataset does: by default it reads ten, and sleeps 5 s when they have ended.
+        # One shard at a time, as WebDataset does: by default it reads ten, and sleeps 5 s at the end.
         rows = rows.shuffle(seed=task.seed, buffer_size=_BUFFER, max_buffer_input_shards=1)
         yield from DataLoader(rows, task.batch, num_workers=task.workers, collate_fn=_collate)
     elif task.url is None:
