@@ -34,6 +34,18 @@ def test_a_policy_is_asked_before_every_batch(dataset_path: Path) -> None:
     assert [decision.figures["samples"] for decision in policy.log] == [16 * n for n in range(10)]
 
 
+def test_ranks_ask_equally_often_though_one_has_a_batch_less(dataset_path: Path) -> None:
+    asked = []
+    for rank in range(3):
+        policy = EveryStep()
+        ds = halfbyte.open(dataset_path, transform=VIEW)
+        source = halfbyte.Loader(ds, batch_size=1, fidelity=policy, rank=rank, world_size=3)
+        assert len(list(source)) == (26 if rank == 2 else 27)
+        asked.append(policy.asked)
+    assert asked[0] == asked[1] == asked[2]
+    assert len(asked[0]) == 27
+
+
 @pytest.mark.parametrize("stop", [0, 1, 3, 5])
 def test_a_resumed_run_decides_what_the_whole_run_does(dataset_path: Path, stop: int) -> None:
     whole = EveryStep()

@@ -131,7 +131,7 @@ class Loader:
                 cursor.steps_taken += 1
                 yield to_tensors(batch, self.dataset)
                 self._seconds = time.perf_counter() - started
-                if cursor.steps_taken < len(cursor):
+                if cursor.steps_taken < len(cursor.share):  # as on ranks that have one batch more
                     self._ask_policy()
         finally:
             pipeline.close()
