@@ -13,6 +13,7 @@ from tuning_tasks import VIEW, loss
 
 import halfbyte
 from halfbyte.errors import FidelityError
+from halfbyte.loader.counters import Counters
 from halfbyte.loader.fidelity import Moment
 from halfbyte.tuning import probe as module
 from halfbyte.tuning.probe import Probe, Verdict
@@ -50,7 +51,7 @@ class Run:
         """The fidelity of each of the next steps."""
         chosen = []
         for _ in range(steps):
-            cost = {"samples": self.samples * self.steps}
+            cost = {**Counters().to_dict(), "samples": self.samples * self.steps}
             chosen.append(self.policy.choose(Moment(0, self.seconds * self.steps, cost)))
             self.steps += 1
         return chosen
