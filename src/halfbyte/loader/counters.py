@@ -119,7 +119,8 @@ class Counters:
 
     def to_dict(self) -> dict[str, int | float]:
         """The sums as JSON values."""
-        return {name: getattr(self, name) for name in _NAMES}
+        sums = zip(_NAMES, self._slots.sum(0).tolist(), strict=True)
+        return {name: int(value) if name in _INTEGERS else value for name, value in sums}
 
     def _sum(self, name: str) -> float:
         return float(self._slots[:, _NAMES.index(name)].sum())

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from halfbyte.loader.fidelity import Moment
+from halfbyte.tuning.window import growth
 
 __all__ = ["History", "Row"]
 
@@ -90,9 +91,7 @@ class History:
         now = _sums_of(moment)
         seen = now if self._seen is None else self._seen
         before = (0.0,) * len(now) if self._last is None else self._last[-len(now) :]
-        # A sum that fell was reset in between.
-        grown = [n - s if n >= s else n for n, s in zip(now, seen, strict=True)]
-        return [b + g for b, g in zip(before, grown, strict=True)]
+        return [b + growth(s, n) for b, s, n in zip(before, seen, now, strict=True)]
 
 
 def _sums_of(moment: Moment) -> tuple[float, ...]:

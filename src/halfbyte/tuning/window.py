@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from halfbyte.loader.fidelity import Moment
 
-__all__ = ["Window"]
+__all__ = ["Window", "growth"]
 
 _SECONDS = "seconds"
 
@@ -27,9 +27,7 @@ class Window:
         now = {_SECONDS: moment.seconds, **moment.cost}
         if self._before is not None:
             for name, value in now.items():
-                before = self._before.get(name, 0)
-                # A sum that is smaller than before was reset in between.
-                self.sums[name] = self.sums.get(name, 0) + (value - before if value >= before else value)
+                self.sums[name] = self.sums.get(name, 0) + growth(self._before.get(name, 0), value)
         self._before = now
 
     def take(self) -> dict[str, float]:
@@ -40,3 +38,8 @@ class Window:
     def resume(self, sums: Mapping[str, float]) -> None:
         """Go on from saved sums, with a loader that counts anew."""
         self._before, self.sums = None, dict(sums)
+
+
+def growth(before: float, now: float) -> float:
+    """By how much a sum grew; one that is smaller than before was reset in between."""
+    return now - before if now >= before else now

@@ -82,11 +82,11 @@ class Loader:
         require_crop(dataset)
         self.dataset = dataset
         self.counters = Counters()
-        self.policy = fidelity if isinstance(fidelity, FidelityPolicy) else None
-        if self.policy is not None:
-            self.policy.begin(dataset)
-        fixed = None if isinstance(fidelity, FidelityPolicy) else fidelity
-        self._mix = dataset.settings.mix if fixed is None else fidelity_mix(fixed, dataset.num_levels)
+        self.policy: FidelityPolicy | None = None
+        if isinstance(fidelity, FidelityPolicy):
+            fidelity.begin(dataset)
+            self.policy, fidelity = fidelity, None
+        self._mix = dataset.settings.mix if fidelity is None else fidelity_mix(fidelity, dataset.num_levels)
         self._seconds = 0.0
         self._seed = dataset.seed if seed is None else check_seed(seed)
         self._threads = num_threads or len(os.sched_getaffinity(0))
