@@ -40,7 +40,7 @@ IMAGES = (".jpg", ".jpeg", ".png")
 NORMAL = halfbyte.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 TRAIN = halfbyte.Transform(halfbyte.RandomResizedCrop(SIDE, scale=(0.25, 1.0)), flip=0.5, normalize=NORMAL)
 TEST = halfbyte.Transform(halfbyte.CenterCrop(SIDE, resize=SIDE * 8 // 7), normalize=NORMAL)
-PROBING = 0.1  # of the time: epochs are short here, and a probe costs the same as in long ones
+PROBING = 0.3  # of the time: a run has few hundred steps here, and a probe costs the same as in long ones
 BANDWIDTH = 10e6  # bytes a second, for what a run takes where bytes are short
 
 Listed = list[tuple[Path, str]]  # images and their classes
@@ -154,7 +154,7 @@ def arms_of(task: Task, epochs: int) -> dict[str, Arm]:
     policies: dict[str, Choose] = {
         "StaticQuality(0.95)": lambda *_: tuning.StaticQuality(0.95),
         "GradientSimilarity(0.9)": lambda model, _: tuning.GradientSimilarity(
-            model, loss, every=epoch, batches=2, share=PROBING
+            model, loss, every=epoch, batches=6, share=PROBING
         ),
         "LossProbe": lambda model, optimizer: tuning.LossProbe(
             model, optimizer, loss, every=epoch, burst=8, share=PROBING
@@ -170,7 +170,7 @@ def arms_of(task: Task, epochs: int) -> dict[str, Arm]:
 
 
 def fidelities(levels: int) -> list[int]:
-    return [k for k in (1, 2, 3, 5, 7) if k < levels] + [levels]
+    return [k for k in (1, 2, 5) if k < levels] + [levels]
 
 
 def static_choice(ds: halfbyte.Dataset) -> int:

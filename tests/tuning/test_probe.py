@@ -16,7 +16,7 @@ from halfbyte.errors import FidelityError
 from halfbyte.loader.counters import Counters
 from halfbyte.loader.fidelity import Moment
 from halfbyte.tuning import probe as module
-from halfbyte.tuning.probe import Probe, Verdict
+from halfbyte.tuning.probe import Probe, Verdict, worth_trying
 from halfbyte.tuning.probe_samples import ProbeSamples
 
 FULL = 10
@@ -26,7 +26,8 @@ class Trial(Probe):
     """Says what it is told to say, and notes what it was shown."""
 
     def __init__(self, verdicts: list[Any] | None = None, **options: Any) -> None:
-        defaults = {"every": 4, "batch_size": 2, "batches": 3, "candidates": None, "share": math.inf}
+        defaults = {"every": 4, "batch_size": 2, "batches": 3, "candidates": range(1, FULL)}
+        defaults |= {"share": math.inf}
         super().__init__(nn.Identity(), loss, **{**defaults, "seed": 0, **options})
         self.verdicts = verdicts
         self.shown: list[list[int]] = []
@@ -197,18 +198,27 @@ def test_candidates_are_tried_by_their_bytes(dataset_path: Path) -> None:
     policy = Trial(candidates=[7, 2, 10, 2])
     Run(policy, dataset_path)
     assert policy.ladder == [2, 7]
-    policy = Trial()
+
+
+@pytest.mark.parametrize(
+    ("prices", "ladder"),
+    [
+        ([100, 200, 300, 400, 500], [1, 2, 3, 4]),
+        ([107, 255, 277, 305, 386, 576, 593, 623, 657, 971], [1, 2, 4, 5, 7, 9]),  # photographs of groceries
+        ([500, 500, 1000], [2]),  # what costs the same as the next better one is never the better choice
+        ([990, 995, 1000], []),
+        ([1000], []),
+    ],
+)
+def test_only_what_saves_a_twentieth_is_worth_trying(prices: list[int], ladder: list[int]) -> None:
+    assert worth_trying(prices) == ladder
+
+
+def test_without_being_told_a_probe_tries_what_is_worth_it(dataset_path: Path) -> None:
+    policy = Trial(candidates=None)
     Run(policy, dataset_path)
-    assert policy.ladder == list(range(1, 10))
-
-
-def test_levels_without_bytes_are_not_tried(dataset_path: Path) -> None:
-    """What costs the same as the next better one is never the better choice."""
-    policy = Trial()
     ds = halfbyte.open(dataset_path, transform=VIEW)
-    ds.bytes_at = lambda k: {4: 500, 5: 500}.get(k, 100 * k)  # type: ignore[method-assign]
-    policy.begin(ds)
-    assert policy.ladder == [1, 2, 3, 5, 6, 7, 8, 9]
+    assert policy.ladder == worth_trying([ds.bytes_at(k) for k in range(1, ds.num_levels + 1)])
 
 
 def test_without_candidates_nothing_is_probed(dataset_path: Path) -> None:

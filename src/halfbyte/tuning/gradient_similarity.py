@@ -38,7 +38,8 @@ class GradientSimilarity(Probe):
         threshold: of the cosine, in (0, 1).
         every: steps between probes; a step is a batch of the loader.
         batch_size, batches: samples in a batch, and batches at each fidelity, on each rank.
-        candidates: fidelities to try besides full; None for all that cost fewer bytes than the next.
+        candidates: fidelities to try besides full; None for those that save a twentieth of
+            the bytes of full, or more, against the next.
         share: of the wall time inside iterations that probes may take; a probe that would take more is put
             off, and the log says so. `math.inf` for any.
         hysteresis: what going lower takes beyond the threshold; their sum is 1 or less.

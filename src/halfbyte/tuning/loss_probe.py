@@ -48,7 +48,8 @@ class LossProbe(Probe):
             loss moves within a burst, all look alike, and the cheapest is taken.
         tolerance: by how much the loss may exceed that of full, relative to it, above 0.
         batch_size: samples in a step of the burst, on each rank.
-        candidates: fidelities to try besides full; None for all that cost fewer bytes than the next.
+        candidates: fidelities to try besides full; None for those that save a twentieth of
+            the bytes of full, or more, against the next.
         share: of the wall time inside iterations that probes may take; a probe that would take more is put
             off, and the log says so. `math.inf` for any.
         seed: of the samples drawn.

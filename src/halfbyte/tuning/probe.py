@@ -24,6 +24,8 @@ from halfbyte.tuning.ranks import mean_over_ranks, rank_and_world_size, together
 
 __all__ = ["Loss", "Probe", "Verdict"]
 
+_WORTH_A_TRIAL = 1 / 20  # of the bytes of full
+
 Loss = Callable[[nn.Module, dict[str, Any]], torch.Tensor]
 """``loss(model, batch)``: a scalar tensor from a model and a batch as the loader yields it."""
 
@@ -35,6 +37,21 @@ class Verdict:
     fidelity: int
     why: str
     figures: Mapping[str, float] = field(default_factory=dict)
+
+
+def worth_trying(prices: Sequence[int]) -> list[int]:
+    """Fidelities below full that cost enough less than the next one that is tried, from 1.
+
+    Args:
+        prices: bytes at fidelity 1, 2, …; the last is full.
+    """
+    found = []
+    above = prices[-1]
+    for k in range(len(prices) - 1, 0, -1):
+        if above - prices[k - 1] >= _WORTH_A_TRIAL * prices[-1]:
+            found.append(k)
+            above = prices[k - 1]
+    return found[::-1]
 
 
 class Probe(Policy):
@@ -49,7 +66,8 @@ class Probe(Policy):
         every: steps between probes; a step is a batch of the loader.
         batch_size: samples in a batch of a probe, on each rank.
         batches: of a probe at each fidelity, on each rank.
-        candidates: fidelities to try besides full; None for all that cost fewer bytes than the next.
+        candidates: fidelities to try besides full; None for all that save something worth a trial: each costs
+            less than the one above it by a twentieth of full or more.
         share: of the wall time inside iterations that probes may take; a probe that would take more is put
             off. `math.inf` for any.
         seed: of the samples drawn.
@@ -88,9 +106,9 @@ class Probe(Policy):
 
     def begin(self, dataset: Dataset) -> None:
         super().begin(dataset)
-        full, price = dataset.num_levels, dataset.bytes_at
+        full = dataset.num_levels
         if self.candidates is None:
-            self.ladder = [k for k in range(1, full) if price(k) < price(k + 1)]
+            self.ladder = worth_trying([dataset.bytes_at(k) for k in range(1, full + 1)])
         else:
             asked = {dataset.records.check_fidelity(k) for k in self.candidates}
             self.ladder = sorted(asked - {full})
