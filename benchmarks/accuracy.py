@@ -1,11 +1,12 @@
 """How much accuracy do fewer bytes cost? The same network, seeds, epochs and augmentations at every fidelity,
 with every policy, and with what people do otherwise: images encoded again, at lower quality or smaller.
 
-    python benchmarks/accuracy.py --data groceries=/path/to/imagefolder --data signs=/path/to/another
+    python benchmarks/accuracy.py --data groceries=/path/to/imagefolder --tiles views=/path/to/photographs
 
 A data set is an image folder: train/ and test/ with a folder for each class, or classes alone, of which every
-fourth image then tests. Without --data, tiles of the photographs that the demo uses. All are tested at full
-fidelity.
+fourth image then tests. Or it is made of large photographs: tiles of 256 pixels, the class is the photograph,
+and training and testing have regions of their own. Without any, tiles of the photographs that the demo uses.
+All are tested at full fidelity.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ NORMAL = halfbyte.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 TRAIN = halfbyte.Transform(halfbyte.RandomResizedCrop(SIDE, scale=(0.25, 1.0)), flip=0.5, normalize=NORMAL)
 TEST = halfbyte.Transform(halfbyte.CenterCrop(SIDE, resize=SIDE * 8 // 7), normalize=NORMAL)
 PROBING = 0.3  # of the time: a run has few hundred steps here, and a probe costs the same as in long ones
+LARGE_TILES = TileOptions(train=80, test=32, side=256, region=600)
 BANDWIDTH = 10e6  # bytes a second, for what a run takes where bytes are short
 
 Listed = list[tuple[Path, str]]  # images and their classes
@@ -69,12 +71,12 @@ class Task:
 def listed(folder: Path) -> tuple[Listed, Listed]:
     """Images for training and for testing, with the folder that each lies in."""
     if (folder / "train").is_dir():
-        return found(folder / "train"), found(folder / "test")
-    every = found(folder)
+        return found_in(folder / "train"), found_in(folder / "test")
+    every = found_in(folder)
     return [x for n, x in enumerate(every) if n % 4], every[::4]
 
 
-def found(folder: Path) -> Listed:
+def found_in(folder: Path) -> Listed:
     paths = sorted(p for p in folder.rglob("*") if p.suffix.lower() in IMAGES)
     return [(path, path.parent.name) for path in paths]
 
@@ -221,6 +223,7 @@ def summarized(runs: list[dict[str, Any]], full: list[dict[str, Any]]) -> dict[s
     result: dict[str, Any] = {
         "accuracy": round(statistics.mean(own), 2),
         "runs": own,
+        "against_full": round(statistics.mean(own) - statistics.mean(reference), 2),
         "megabytes": round(size / 1e6, 2),
         "bytes_against_full": round(size / statistics.mean(run["bytes"] for run in full), 4),
         "seconds_to_fetch": round(size / BANDWIDTH, 1),
@@ -238,7 +241,8 @@ def summarized(runs: list[dict[str, Any]], full: list[dict[str, Any]]) -> dict[s
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
-    parser.add_argument("--data", action="append", default=[], metavar="NAME=FOLDER")
+    for given in ("--data", "--tiles"):
+        parser.add_argument(given, action="append", default=[], type=named, metavar="NAME=FOLDER")
     parser.add_argument("--source", default="unnamed photographs", help="what they are, for the results file")
     parser.add_argument("--arms", nargs="+", help="only those whose names begin like one of these")
     parser.add_argument("--seeds", type=int, default=3)
@@ -252,14 +256,35 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     results: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as work:
-        folders = dict(entry.split("=", 1) for entry in options.data)
-        if not folders:
-            write_tiles(find_photos(), Path(work) / "photos", TileOptions(), seed=0)
-            folders = {"demo tiles": str(Path(work) / "photos")}
-        for name, folder in folders.items():
+        for name, folder in folders_of(options, Path(work)).items():
             (Path(work) / name).mkdir()
-            results[name] = measure(prepare(Path(folder), Path(work) / name), name, options)
+            results[name] = measure(prepare(folder, Path(work) / name), name, options)
             save(options, results)
+
+
+def named(entry: str) -> tuple[str, Path]:
+    name, _, folder = entry.partition("=")
+    if not Path(folder).is_dir():
+        raise argparse.ArgumentTypeError(f"{entry!r} names no folder; write NAME=/path/to/folder")
+    return name, Path(folder)
+
+
+def folders_of(options: argparse.Namespace, work: Path) -> dict[str, Path]:
+    """The image folders by name; those of tiles are made."""
+    folders = dict(options.data)
+    cut = {name: (large_photos(folder), LARGE_TILES) for name, folder in options.tiles}
+    if not folders and not cut:
+        cut = {"demo tiles": (find_photos(), TileOptions())}
+    for name, (own, tiles) in cut.items():
+        folders[name] = work / f"{name} photos"
+        write_tiles(own, folders[name], tiles, seed=0)
+    return folders
+
+
+def large_photos(folder: Path) -> list[Path]:
+    """Those that give enough tiles; of files of one name, one."""
+    found = {path.stem: path for path, _ in found_in(folder) if min(Image.open(path).size) >= 1000}
+    return [found[name] for name in sorted(found)]
 
 
 def measure(task: Task, name: str, options: argparse.Namespace) -> dict[str, Any]:
@@ -273,6 +298,7 @@ def measure(task: Task, name: str, options: argparse.Namespace) -> dict[str, Any
             print(f"{name}, {arm}, seed {seed}: {own[-1]}", flush=True)
     return {
         "images": len(task.images),
+        "tests": sum(len(labels) for _, labels in task.tests),
         "classes": task.classes,
         "arms": {arm: summarized(own, runs[full]) for arm, own in runs.items()},
     }
