@@ -44,7 +44,7 @@ def run(policy: Budget, steps: range, tensors: list[SavedTensor] = TENSORS) -> l
     for step in steps:
         policy.begin_step(step, 0)
         history.append([bits_of(policy, tensor) for tensor in tensors])
-        if policy.wants_gradients:
+        if policy.measuring:
             for i, tensor in enumerate(tensors):
                 policy.observe(tensor, 10.0 ** (step * i % 5), GRADIENTS[tensor.path])
     return history
@@ -103,11 +103,11 @@ def test_masks_count() -> None:
 
 def test_measures_every_so_many_steps() -> None:
     policy = budget(ratio=8, every=3)
-    assert not policy.wants_gradients
+    assert not policy.measuring
     wanted = []
     for step in range(7):
         policy.begin_step(step, 0)
-        wanted.append(policy.wants_gradients)
+        wanted.append(policy.measuring)
     assert wanted == [True, False, False, True, False, False, True]
 
 

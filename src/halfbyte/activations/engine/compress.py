@@ -18,7 +18,6 @@ from halfbyte.activations.engine.ledger import Ledger
 from halfbyte.activations.engine.model_state import ModelState
 from halfbyte.activations.engine.module_paths import ModulePaths
 from halfbyte.activations.engine.self_test import can_defer, new_owners
-from halfbyte.activations.engine.sensitivity import Sensitivity
 from halfbyte.activations.engine.session import Session
 from halfbyte.activations.engine.unpack import unpack
 from halfbyte.activations.policy.saved_tensor import Policy, PolicyFunction
@@ -159,11 +158,10 @@ class compress(ContextDecorator):  # noqa: N801 - used like a function, as torch
         deferred = can_defer()
         if not deferred:
             self._warn_once(_CANNOT_DEFER)
-        sensitivity = None
         owners = new_owners()
-        if deferred and isinstance(self.policy, Policy) and self.policy.wants_gradients:
-            sensitivity = Sensitivity(self.policy)
-            owners.on_claim = sensitivity.claimed
+        watcher = self.policy.watch() if deferred and isinstance(self.policy, Policy) else None
+        if watcher is not None:
+            owners.on_claim = watcher.reader
         encoder = Encoder(
             self.policy,
             self.ledger,
@@ -172,7 +170,7 @@ class compress(ContextDecorator):  # noqa: N801 - used like a function, as torch
             step=self._step,
             answers=self._answers,
             measures_error=self._step % _ERROR_EVERY == 0,
-            sensitivity=sensitivity,
+            watcher=watcher,
         )
         self._step += 1
         self.ledger.step()

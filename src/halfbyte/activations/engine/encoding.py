@@ -26,7 +26,7 @@ from halfbyte.activations.policy.saved_tensor import Plan, PolicyFunction, Saved
 if TYPE_CHECKING:
     from halfbyte.activations.engine.ledger import Ledger
     from halfbyte.activations.engine.row import Kind, Row
-    from halfbyte.activations.engine.sensitivity import Sensitivity
+    from halfbyte.activations.policy.watcher import Watcher
 
 __all__ = ["Answers", "Encoder", "stored_bytes"]
 
@@ -62,7 +62,7 @@ class Encoder:
         seed, step: what random rounding is drawn from.
         answers: of the policy, remembered from step to step.
         measures_error: whether the error of each lossy tensor is measured in this step, on a sample.
-        sensitivity: tells the policy what this step shows, in steps in which it wants to know.
+        watcher: told of each encoding, in steps that the policy watches.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Encoder:
         step: int,
         answers: Answers,
         measures_error: bool,
-        sensitivity: Sensitivity | None,
+        watcher: Watcher | None,
     ) -> None:
         self._policy = policy
         self._ledger = ledger
@@ -83,7 +83,7 @@ class Encoder:
         self._key = (seed * _GOLDEN + step * 0xD1B54A32D192ED03) & _WORD
         self._answers = answers
         self._measures_error = measures_error
-        self._sensitivity = sensitivity
+        self._watcher = watcher
         self._ordinals: dict[object, tuple[int, int]] = {}
 
     def encode(self, entry: Entry, slots: list[Slot], keep: Literal["", "held", "exact"]) -> None:
@@ -117,8 +117,9 @@ class Encoder:
         if self._measures_error and choice.saved is not None and not value.codec.lossless:
             relative, largest = sampled_error(x, value)
             self._ledger.error(entry.row, relative, largest)
-        if self._sensitivity is not None and choice.saved is not None:
-            self._sensitivity.encoded(choice.saved, value, slots)
+        if self._watcher is not None and choice.saved is not None:
+            readers = [slot.reader for slot in slots if slot.reader is not None]
+            self._watcher.encoded(choice.saved, x, value, readers)
         entry.alias = None
 
     def passed(self, what: str, calls: int, nbytes: int) -> None:

@@ -4,6 +4,7 @@ in the field `_raw_saved_<name>` of its node. Reading that field runs no hook, u
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -36,10 +37,11 @@ class Owners:
     """Claims slots for the nodes that hold them.
 
     Attributes:
-        on_claim: called with (node, slot) after each claim, when set.
+        on_claim: called with each node and saver that reads values, when set; what it returns is kept with
+            the slot.
     """
 
-    on_claim: Any = None
+    on_claim: Callable[[Any, Saver], object | None] | None = None
 
     def __init__(self) -> None:
         self._seen: set[int] = set()
@@ -80,8 +82,8 @@ class Owners:
         if known is None:
             known = self._savers[name, field] = Saver(name, field), need_of(name, field)
         slot.saver, slot.need = known
-        if self.on_claim is not None:
-            self.on_claim(node, slot)
+        if self.on_claim is not None and slot.need in (Need.VALUE, Need.TWO_VALUES):
+            slot.reader = self.on_claim(node, slot.saver)
 
     def _remember(self, sequence: int) -> None:
         self._seen.add(sequence)

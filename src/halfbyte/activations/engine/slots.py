@@ -32,10 +32,10 @@ class Slot:
             has it.
         need: of that saver.
         size: its shape, where that is not the entry's.
-        gradient: watches what comes back to it, in steps that measure sensitivities.
+        reader: what the policy's watcher returned for its saver, in steps that are watched.
     """
 
-    __slots__ = ("__weakref__", "entry", "gradient", "need", "saver", "sequence", "size")
+    __slots__ = ("__weakref__", "entry", "need", "reader", "saver", "sequence", "size")
 
     def __init__(self, entry: Entry, sequence: int, size: torch.Size | None = None) -> None:
         self.entry = entry
@@ -43,7 +43,7 @@ class Slot:
         self.size = size
         self.saver: Saver | None = None
         self.need = Need.VALUE
-        self.gradient: object | None = None
+        self.reader: object | None = None
 
 
 class Entry:

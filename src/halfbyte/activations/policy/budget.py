@@ -10,6 +10,7 @@ from typing import Any, cast
 from halfbyte.activations.codecs.group_quantized import GroupQuantized
 from halfbyte.activations.policy.allocation import allocate
 from halfbyte.activations.policy.saved_tensor import Plan, Policy, SavedTensor, Saver
+from halfbyte.activations.policy.sensitivity import Sensitivity
 
 __all__ = ["Budget", "budget"]
 
@@ -39,8 +40,8 @@ class Budget(Policy):
     """Group quantization with 1, 2, 3, 4 or 8 bits for each tensor: more for those whose error disturbs the
     gradient more.
 
-    In every `every`th step the engine tells what it saw (`observe`); before the next step bits are
-    allocated anew. Until then all tensors have as many bits as the ratio allows (2 when bytes are given).
+    In every `every`th step sensitivities are observed; before the next step bits are allocated anew. Until
+    then all tensors have as many bits as the ratio allows (2 when bytes are given).
 
     Args:
         ratio: bytes of the tensors over bytes held, > 1; more than one bit an element gives cannot be had.
@@ -50,7 +51,7 @@ class Budget(Policy):
         group: elements that share a scale.
 
     Attributes:
-        wants_gradients: whether the engine should call `observe` in this step.
+        measuring: whether sensitivities are observed in this step.
 
     Raises:
         ValueError: an option is none of these.
@@ -59,7 +60,7 @@ class Budget(Policy):
     ordinary steps, so none is run a second time.
     """
 
-    wants_gradients: bool = False
+    measuring: bool = False
 
     def __init__(
         self, *, ratio: float | None = None, bytes: int | None = None, every: int = 500, group: int = 256
@@ -80,14 +81,17 @@ class Budget(Policy):
         self._known: dict[_Key, _Known] = {}
 
     def begin_step(self, step: int, epoch: int) -> None:
-        if self.wants_gradients:
+        if self.measuring:
             self._allocate()
-        self.wants_gradients = step % self.every == 0
+        self.measuring = step % self.every == 0
 
     def plan(self, saved: SavedTensor) -> Plan:
         known = self._remember(saved)
         bits = known.bits or self._first_bits(known)
         return Plan(GroupQuantized(bits, self.group), f"budget: {bits} bits")
+
+    def watch(self) -> Sensitivity | None:
+        return Sensitivity(self.observe) if self.measuring else None
 
     def observe(self, saved: SavedTensor, spread: float, gradient: float) -> None:
         """Note how much the error of a tensor can disturb the gradient.
@@ -111,10 +115,10 @@ class Budget(Policy):
             {"path": path, "savers": [list(saver) for saver in savers], "ordinal": ordinal, **asdict(known)}
             for (path, savers, ordinal), known in self._known.items()
         ]
-        return {"measuring": self.wants_gradients, "tensors": tensors}
+        return {"measuring": self.measuring, "tensors": tensors}
 
     def load_state_dict(self, state: dict[str, object]) -> None:
-        self.wants_gradients = bool(state["measuring"])
+        self.measuring = bool(state["measuring"])
         self._known = {}
         for tensor in cast(list[dict[str, Any]], state["tensors"]):
             fields = dict(tensor)

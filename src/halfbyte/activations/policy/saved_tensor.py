@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
 from halfbyte.activations.codecs.base import Codec
+
+if TYPE_CHECKING:
+    from halfbyte.activations.policy.watcher import Watcher
 
 __all__ = ["Plan", "Policy", "PolicyFunction", "SavedTensor", "Saver"]
 
@@ -75,11 +78,9 @@ class Policy:
     Attributes:
         version: changes whenever `plan` may answer otherwise than before; answers are cached as long as it
             does not.
-        wants_gradients: whether `observe` is to be called in the step that was last begun.
     """
 
     version: int = 0
-    wants_gradients: bool = False
 
     def plan(self, saved: SavedTensor) -> Plan | Codec | None:
         raise NotImplementedError
@@ -90,13 +91,9 @@ class Policy:
     def begin_step(self, step: int, epoch: int) -> None:
         """Called when a context is entered: `step` counts from 0, `epoch` is what the user last set."""
 
-    def observe(self, saved: SavedTensor, spread: float, gradient: float) -> None:
-        """Called in backward, where `wants_gradients`, for every tensor that got a `GroupQuantized`.
-
-        Args:
-            spread: its `GroupQuantized.squared_range`.
-            gradient: Σ ‖∂loss/∂output‖² over the nodes that read its values.
-        """
+    def watch(self) -> Watcher | None:
+        """What watches the step that was last begun; None for nothing, which costs nothing."""
+        return None
 
     def state_dict(self) -> dict[str, object]:
         """What must be saved to go on as if never interrupted; small and JSON-able."""
