@@ -14,5 +14,6 @@ void add_tensor_masks(nanobind::module_& module);     // one bit an element, zer
 void add_tensor_sfpr(nanobind::module_& module);      // scaled fixed point
 void add_tensor_jpeg_act(nanobind::module_& module);  // DCT, quantization, coders
 void add_tensor_groups(nanobind::module_& module);    // group quantization
+void add_tensor_error_bounded(nanobind::module_& module);  // dual quantization, Lorenzo prediction, coders
 
 }  // namespace halfbyte::bind

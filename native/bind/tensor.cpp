@@ -54,6 +54,7 @@ void add_tensor(nb::module_& module) {
   add_tensor_sfpr(module);
   add_tensor_jpeg_act(module);
   add_tensor_groups(module);
+  add_tensor_error_bounded(module);
 }
 
 }  // namespace halfbyte::bind

@@ -481,3 +481,19 @@ def decode_groups(codes: int, codes_size: int, least: int, least_size: int, step
     """
     The inverse; returns how many groups are kept elsewhere. Raises ValueError for parts of wrong sizes.
     """
+
+def error_bounded_lags(x: int, count: int, element: int, coder: int, grid: Sequence[float], lags: Sequence[int], fewest: int) -> int:
+    """
+    How many of these lags to predict from, at least so many. Coder 0 is huffman, 1 fixed; the grid is bound, step and inverse of the step.
+    """
+
+def error_bounded_encode(x: int, count: int, element: int, coder: int, grid: Sequence[float], lags: Sequence[int], num_threads: int, sizes: int) -> tuple[int, int]:
+    """
+    Codes pieces, to be fetched with error_bounded_gather by the same thread. Returns the bytes of all, and the number of outliers.
+    """
+
+def error_bounded_gather(bytes: int, num_threads: int) -> None:
+    """The bytes that error_bounded_encode made."""
+
+def error_bounded_decode(x: int, count: int, element: int, coder: int, grid: Sequence[float], lags: Sequence[int], num_threads: int, sizes: int, bytes: int, num_bytes: int) -> bool:
+    """The elements. Returns whether the bytes are sound."""

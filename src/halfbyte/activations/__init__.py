@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from halfbyte.activations.codecs.base import Codec, Packed
 from halfbyte.activations.codecs.cast import Cast
+from halfbyte.activations.codecs.error_bounded import ErrorBounded
 from halfbyte.activations.codecs.exact import Exact
 from halfbyte.activations.codecs.group_quantized import GroupQuantized
 from halfbyte.activations.codecs.indices import Indices
@@ -41,6 +42,7 @@ __all__ = [
     "Bits",
     "Cast",
     "Codec",
+    "ErrorBounded",
     "Exact",
     "GroupQuantized",
     "Indices",

@@ -1,0 +1,100 @@
+"""Elements within an absolute error, in as few bytes as their integers need."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from torch import Tensor
+
+from halfbyte.activations.codecs import integer_pieces
+from halfbyte.activations.codecs.base import Codec, Packed
+from halfbyte.activations.codecs.dtypes import check_float
+from halfbyte.activations.codecs.exact import Exact
+from halfbyte.activations.codecs.grid import grid_of
+from halfbyte.activations.codecs.integer_pieces import Format
+from halfbyte.activations.codecs.layout import Layout
+
+__all__ = ["ErrorBounded"]
+
+
+@dataclass(frozen=True)
+class ErrorBounded(Codec):
+    """Every element within an absolute error: |x' - x| ≤ bound, after rounding to the tensor's own type.
+
+    Elements become integers, rint(x / (2 · bound)); these are predicted from those before them, where that
+    makes them smaller, and coded without loss. Elements that this would not give back within the bound (over
+    some millions of bounds, or too coarse in their type) are kept exact, and so are NaN and infinities. Zeros
+    stay zero, -0 becomes 0, and no element gets the other sign; but small ones become 0, so that the mask of
+    the tensor is not held. A bound below 2⁻¹²⁰ counts as 0: all but zeros is kept exact. A tensor that would
+    not become smaller is handed to `Exact`: `why` of the packed tensor tells.
+
+    A tensor is cut into pieces of 65,536 elements in memory order, which are coded by themselves.
+
+    Args:
+        bound: of the error, in the unit of the elements: finite and above 0.
+        predictor: "lorenzo" predicts an integer from its neighbours before it: in a line, a plane or a volume
+            of the last dimensions, whichever is best; "none" does not; "auto" takes what is best, by the
+            information in a sample. Noise is best not predicted, and so is most of what ReLU leaves of it.
+        coder: "huffman" codes each integer by how often it occurs in its piece, zeros apart from the rest
+            where there are many; "fixed" gives all 512 integers of a block the bits that the greatest needs:
+            larger, and several times faster. Blocks of zeros take next to nothing with either. Huffman coding
+            is done on the CPU: tensors of other devices go there and come back.
+
+    Raises:
+        ValueError: an option is not one of these.
+
+    Source: Jin et al., "COMET" (VLDB 2022); Tian et al., "cuSZ" (PACT 2020), dual quantization and Lorenzo
+    prediction.
+    """
+
+    bound: float
+    predictor: Literal["auto", "none", "lorenzo"] = "auto"
+    coder: Literal["huffman", "fixed"] = "huffman"
+
+    fixed_rate = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.bound < math.inf:
+            raise ValueError(f"ErrorBounded: bound is {self.bound}, expected a finite number above 0")
+        choices = {"predictor": ("auto", "none", "lorenzo"), "coder": ("huffman", "fixed")}
+        for option, allowed in choices.items():
+            if (got := getattr(self, option)) not in allowed:
+                expected = " or ".join(map(repr, allowed))
+                raise ValueError(f"ErrorBounded: {option} is {got!r}, expected {expected}")
+
+    def encode(self, x: Tensor, *, key: int = 0) -> Packed:
+        check_float(self, x)
+        layout = Layout(x)
+        lags = () if self.predictor == "none" else _lags(layout)
+        fewest = 0 if self.predictor == "auto" else 1
+        parts, used = integer_pieces.encode(layout.flat(x), self._format(layout), lags, fewest=fewest)
+        packed = Packed(self, layout, parts, detail=used)
+        if packed.nbytes < layout.numel * layout.dtype.itemsize or layout.numel == 0:
+            return packed
+        exact = Exact().encode(x)
+        exact.why = f"takes no fewer bytes within {self.bound:g}"
+        return exact
+
+    def decode(self, packed: Packed) -> Tensor:
+        layout = packed.layout
+        flat = integer_pieces.decode(packed.parts, layout.numel, self._format(layout), packed.detail)
+        return layout.restore(flat)
+
+    def _format(self, layout: Layout) -> Format:
+        return Format(layout.dtype, self.coder, grid_of(self.bound))
+
+    def __str__(self) -> str:
+        options = [f"{self.bound:g}"]
+        if self.predictor != "auto":
+            options.append(self.predictor)
+        if self.coder != "huffman":
+            options.append(self.coder)
+        return f"ErrorBounded({', '.join(options)})"
+
+
+def _lags(layout: Layout) -> tuple[int, ...]:
+    """How far in memory an element's neighbours are, along the last three dimensions that have any."""
+    pairs = zip(reversed(layout.size), reversed(layout.restored_stride), strict=True)
+    return tuple(stride for size, stride in pairs if size > 1 and stride != 0)[:3]
