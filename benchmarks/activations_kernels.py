@@ -14,7 +14,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import imagecodecs
@@ -46,9 +46,14 @@ def codec_arm(codec: act.Codec) -> Arm:
     return Arm(str(codec), codec.encode, lambda packed: packed.decode(), lambda packed: packed.nbytes)
 
 
+def bound_of(x: Tensor) -> float:
+    """Half a step of 8-bit fixed point."""
+    return float(x.abs().max()) / 144 / 2
+
+
 def peers(x: Tensor) -> list[Arm]:
     """The same on one core: none of these divides a tensor among threads as it is called here."""
-    bound = float(x.abs().max()) / 144 / 2  # half a step of 8-bit fixed point
+    bound = bound_of(x)
     scale = float(x.abs().max()) / 127
     there, back = torch.empty_like(x), torch.empty_like(x)
     return [
@@ -83,7 +88,16 @@ def peers(x: Tensor) -> list[Arm]:
     ]
 
 
-def codecs() -> list[Arm]:
+def error_bounded(x: Tensor) -> list[Arm]:
+    name = "ErrorBounded at the error of 8 bits"
+    bound = bound_of(x)
+    return [
+        replace(codec_arm(act.ErrorBounded(bound)), name=name),
+        replace(codec_arm(act.ErrorBounded(bound, coder="fixed")), name=f"{name}, fixed"),
+    ]
+
+
+def codecs(x: Tensor) -> list[Arm]:
     return [
         codec_arm(codec)
         for codec in (
@@ -98,7 +112,7 @@ def codecs() -> list[Arm]:
             *(act.GroupQuantized(bits=bits) for bits in (8, 4, 3, 2, 1)),
             act.GroupQuantized(bits=2, stochastic=False),
         )
-    ]
+    ] + error_bounded(x)
 
 
 def measure(arms: list[Arm], x: Tensor, repeats: int) -> dict[str, dict[str, Any]]:
@@ -157,13 +171,13 @@ def main() -> None:
             best = isa == _native.tensor_isas()[-1]
             for threads in (1, most) if best else (most,):
                 torch.set_num_threads(threads)
-                arms = [*peers(x), *codecs()] if best else codecs()
+                arms = [*peers(x), *codecs(x)] if best else codecs(x)
                 name = f"{kind}, {threads} threads, {isa}"
                 results[name] = measure(arms, x, options.repeats)
                 print(name)
                 for arm, own in results[name].items():
                     pack, unpack = own["pack"]["gb_per_s"], own["unpack"]["gb_per_s"]
-                    print(f"  {arm:32} {own['ratio']:6.2f}x {pack:7.2f} {unpack:7.2f} GB/s", flush=True)
+                    print(f"  {arm:42} {own['ratio']:6.2f}x {pack:7.2f} {unpack:7.2f} GB/s", flush=True)
     document = {
         "benchmark": "activations_kernels",
         "shapes": SHAPES,

@@ -40,28 +40,30 @@ void fill(const std::uint8_t* mask, const std::uint8_t* kept, std::size_t count,
   }
 }
 
+// Two words, one after the other; at most four words are joined.
+struct Words {
+  std::uint64_t bits;
+  unsigned length;
+};
+inline Words operator+(Words a, Words b) { return {a.bits << b.length | b.bits, a.length + b.length}; }
+
 std::uint8_t* write(const std::uint8_t* bytes, std::size_t count, const CodeWord* words, std::uint8_t* out) {
-  std::uint64_t waiting = 0;  // its lowest bits are to be written
-  unsigned num_bits = 0;      // below 8 between groups of four words
-  const auto put = [&](std::uint8_t byte) {
-    waiting = waiting << words[byte].length | words[byte].bits;
-    num_bits += words[byte].length;
-  };
+  Words waiting{0, 0};  // less than 8 bits between calls of `flush`
+  const auto word = [&](std::size_t i) { return Words{words[bytes[i]].bits, words[bytes[i]].length}; };
   const auto flush = [&] {
-    if (num_bits == 0) return;
-    const std::uint64_t top = __builtin_bswap64(waiting << (64 - num_bits));
+    const std::uint64_t top = __builtin_bswap64(waiting.bits << (63 - waiting.length) << 1);
     std::memcpy(out, &top, 8);
-    out += num_bits / 8;
-    num_bits %= 8;
+    out += waiting.length / 8;
+    waiting.length %= 8;
   };
   std::size_t i = 0;
   for (; i + 4 <= count; i += 4) {
-    for (std::size_t k = 0; k < 4; ++k) put(bytes[i + k]);
+    waiting = waiting + ((word(i) + word(i + 1)) + (word(i + 2) + word(i + 3)));
     flush();
   }
-  for (; i < count; ++i) put(bytes[i]);
+  for (; i < count; ++i) waiting = waiting + word(i);
   flush();
-  return out + (num_bits != 0);
+  return out + (waiting.length != 0);
 }
 
 // A stream of words. It may look at bytes up to the end of all streams, where zeros follow.

@@ -6,6 +6,8 @@
 namespace halfbyte::tensor {
 namespace {
 
+constexpr std::uint64_t kHeaviest = ~std::uint64_t{0};
+
 struct Leaf {
   std::uint32_t count;
   std::uint8_t byte;
@@ -18,15 +20,19 @@ struct Level {
   std::size_t size;
 };
 
-void merge(std::span<const Leaf> leaves, const Level* before, Level& level) {
+// `leaves` end in one that is heavier than all. Which comes next is hard to foresee, so that it is no branch.
+void merge(const std::uint64_t* leaves, std::size_t num_leaves, const Level* before, Level& level) {
   const std::size_t pairs = before == nullptr ? 0 : before->size / 2;
+  level.size = num_leaves + pairs;
   std::size_t leaf = 0, pair = 0;
-  level.size = leaves.size() + pairs;
   for (std::size_t i = 0; i < level.size; ++i) {
-    const std::uint64_t packed = pair < pairs ? before->weights[2 * pair] + before->weights[2 * pair + 1] : 0;
-    level.is_leaf[i] = pair == pairs || (leaf < leaves.size() && leaves[leaf].count <= packed);
-    level.weights[i] = level.is_leaf[i] ? leaves[leaf].count : packed;
-    ++(level.is_leaf[i] ? leaf : pair);
+    const std::uint64_t single = leaves[leaf];
+    const std::uint64_t both = pair < pairs ? before->weights[2 * pair] + before->weights[2 * pair + 1] : kHeaviest;
+    const bool is_leaf = single <= both;
+    level.weights[i] = is_leaf ? single : both;
+    level.is_leaf[i] = is_leaf;
+    leaf += is_leaf;
+    pair += !is_leaf;
   }
 }
 
@@ -42,8 +48,11 @@ CodeLengths best_lengths(const ByteCounts& counts, unsigned most_bits) {
   std::sort(leaves.begin(), leaves.end(), [](const Leaf& a, const Leaf& b) {
     return a.count != b.count ? a.count < b.count : a.byte > b.byte;
   });
-  std::array<Level, 16> levels;
-  for (unsigned i = 0; i < most_bits; ++i) merge(leaves, i == 0 ? nullptr : &levels[i - 1], levels[i]);
+  std::array<std::uint64_t, 257> weights;
+  std::transform(leaves.begin(), leaves.end(), weights.begin(), [](const Leaf& leaf) { return leaf.count; });
+  weights[n] = kHeaviest;
+  std::array<Level, kMostCodeBits> levels;
+  for (unsigned i = 0; i < most_bits; ++i) merge(weights.data(), n, i == 0 ? nullptr : &levels[i - 1], levels[i]);
   // Of the last level all but two items are bought; each leaf among what is bought makes its word a bit longer.
   CodeLengths lengths{};
   std::size_t bought = 2 * n - 2;

@@ -2,18 +2,18 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <vector>
+#include <iterator>
+#include <numeric>
 
 #include "tensor/error_bounded.hpp"
 
 namespace halfbyte::tensor {
 namespace {
 
-constexpr std::size_t kRuns = 256;     // of a sample
-constexpr std::size_t kRunLength = 16;  // elements
+constexpr std::size_t kFewestRuns = 32, kMostRuns = 256;  // of a sample
+constexpr std::size_t kElementsPerRun = 2048;              // so that a sample takes little time of the whole
+constexpr std::size_t kRunLength = 16;                     // elements
 constexpr int kChoices = 4;
-
-using Run = std::array<std::uint32_t, kIntegersAtOnce>;
 
 constexpr std::uint32_t without_sign(std::uint32_t d) { return d << 1 ^ -(d >> 31); }
 
@@ -34,11 +34,12 @@ class Cost {
 
   [[nodiscard]] double bits(Coder coder) const {
     if (coder == Coder::fixed) return widths_;
-    double sum = 0;
+    const float all = std::accumulate(counts_.begin(), counts_.end(), 0.0F);
+    double sum = raw_;
     for (const float count : counts_) {
-      if (count > 0) sum -= count * std::log2(count / (kRuns * kRunLength));
+      if (count > 0) sum -= count * std::log2(count / all);
     }
-    return sum + raw_;
+    return sum;
   }
 
  private:
@@ -57,7 +58,8 @@ int choose_lags(const void* x, std::size_t count, const ErrorBoundedFormat& form
   std::array<Cost, kChoices> costs{};
   std::array<std::array<std::uint32_t, kIntegersAtOnce>, 8> q;
   std::uint16_t outliers[kRunLength];
-  for (std::size_t run = 0; run < kRuns; ++run) {
+  const std::size_t runs = std::clamp(count / kElementsPerRun, kFewestRuns, kMostRuns);
+  for (std::size_t run = 0; run < runs; ++run) {
     // Places as even as those of multiples of the golden ratio.
     const std::size_t place = static_cast<std::size_t>(
         static_cast<double>((run + 1) * 0x9E3779B9U & 0xFFFFFFFFU) * 0x1p-32 * static_cast<double>(count - kRunLength + 1));

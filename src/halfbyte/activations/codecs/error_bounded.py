@@ -11,10 +11,10 @@ from torch import Tensor
 from halfbyte.activations.codecs import integer_pieces
 from halfbyte.activations.codecs.base import Codec, Packed
 from halfbyte.activations.codecs.dtypes import check_float
-from halfbyte.activations.codecs.exact import Exact
 from halfbyte.activations.codecs.grid import grid_of
 from halfbyte.activations.codecs.integer_pieces import Format
 from halfbyte.activations.codecs.layout import Layout
+from halfbyte.activations.codecs.zero_value import ZeroValue
 
 __all__ = ["ErrorBounded"]
 
@@ -28,7 +28,7 @@ class ErrorBounded(Codec):
     some millions of bounds, or too coarse in their type) are kept exact, and so are NaN and infinities. Zeros
     stay zero, -0 becomes 0, and no element gets the other sign; but small ones become 0, so that the mask of
     the tensor is not held. A bound below 2⁻¹²⁰ counts as 0: all but zeros is kept exact. A tensor that would
-    not become smaller is handed to `Exact`: `why` of the packed tensor tells.
+    not become smaller is handed to `ZeroValue`: `why` of the packed tensor tells.
 
     A tensor is cut into pieces of 65,536 elements in memory order, which are coded by themselves.
 
@@ -73,7 +73,7 @@ class ErrorBounded(Codec):
         packed = Packed(self, layout, parts, detail=used)
         if packed.nbytes < layout.numel * layout.dtype.itemsize or layout.numel == 0:
             return packed
-        exact = Exact().encode(x)
+        exact = ZeroValue().encode(x)
         exact.why = f"takes no fewer bytes within {self.bound:g}"
         return exact
 

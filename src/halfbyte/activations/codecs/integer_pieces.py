@@ -73,6 +73,8 @@ def decode(parts: tuple[Tensor, ...], count: int, form: Format, lags: Lags) -> T
     device = parts[0].device
     if form.coder == "fixed" and not runs_natively(torch.empty(0, dtype=form.dtype, device=device)):
         return reference.decode(parts, count, form.dtype, form.grid, lags)
+    if len(parts) != 2:
+        raise ValueError(f"packed bytes are damaged: {len(parts)} parts, expected 2")
     sizes, stream = (part.cpu() for part in parts)
     _check(sizes, "sizes", torch.int32, -(-count // _PIECE))
     _check(stream, "bytes", torch.uint8, stream.numel())

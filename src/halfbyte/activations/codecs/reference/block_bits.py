@@ -32,16 +32,13 @@ def pack(integers: Tensor) -> tuple[Tensor, Tensor]:
     first = _first_words(widths)
     words = unsigned.new_zeros(int(widths.sum()), _COLUMNS)
     for width in widths.unique().tolist():
-        blocks = (widths == width).nonzero()
-        place, shift = _places(width, integers.device)
-        values = unsigned[blocks.view(-1)]
-        low = values << shift.view(-1, 1) & 0xFFFF_FFFF
-        high = values >> (32 - shift).view(-1, 1)
+        blocks = (widths == width).nonzero().view(-1)
+        values, begin = unsigned[blocks], first[blocks]
         for row in range(_ROWS if width else 0):
-            at = (first[blocks] + place[row]).view(-1)
-            words[at] |= low[:, row]
-            if shift[row] + width > 32:
-                words[at + 1] |= high[:, row]
+            word, shift = divmod(row * width, 32)
+            words[begin + word] |= values[:, row] << shift & 0xFFFF_FFFF
+            if shift + width > 32:
+                words[begin + word + 1] |= values[:, row] >> 32 - shift
     heads = widths + _HAS_SIGN * has_sign
     return heads.to(torch.uint8), words.to(torch.int32).view(-1)
 
@@ -61,15 +58,15 @@ def unpack(heads: Tensor, words: Tensor, count: int) -> Tensor:
             f"packed bytes are damaged: {found[0]} blocks with {found[1]} words, expected {expected}"
         )
     lines = words.long().view(-1, _COLUMNS) & 0xFFFF_FFFF
-    lines = torch.cat([lines, lines.new_zeros(1, _COLUMNS)])
+    lines = torch.cat([lines, lines.new_zeros(2, _COLUMNS)])  # looked at, not used
     first = _first_words(widths)
     unsigned = lines.new_zeros(heads.numel(), _ROWS, _COLUMNS)
     for width in widths.unique().tolist():
-        blocks = (widths == width).nonzero()
-        place, shift = _places(width, words.device)
-        at = first[blocks] + place
-        both = lines[at] >> shift.view(-1, 1) | lines[at + 1] << (32 - shift).view(-1, 1)
-        unsigned[blocks.view(-1)] = both & (1 << width) - 1
+        blocks = (widths == width).nonzero().view(-1)
+        begin = torch.arange(_ROWS, device=words.device) * width
+        at, shift = first[blocks].view(-1, 1) + begin // 32, (begin % 32).view(-1, 1)
+        both = lines[at] >> shift | lines[at + 1] << 32 - shift
+        unsigned[blocks] = both & (1 << width) - 1
     signed = unsigned >> 1 ^ -(unsigned & 1)
     integers = torch.where(has_sign.view(-1, 1, 1), signed, unsigned)
     return integers.to(torch.int32).view(-1)[:count]
@@ -93,9 +90,3 @@ def _blocks(integers: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 def _first_words(widths: Tensor) -> Tensor:
     """The line of words that each block begins with."""
     return widths.cumsum(0) - widths
-
-
-def _places(width: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """For each row of a block, the line of words that it begins in, and the bit."""
-    begin = torch.arange(_ROWS, device=device) * width
-    return begin // 32, begin % 32
