@@ -78,7 +78,7 @@ wheel: setup
 
 bench: setup
 	@test -n "$(PHOTOS)" || { echo "say which photos: make bench PHOTOS=/path/to/photos SOURCE=\"what they are\""; exit 2; }
-	for script in transcode decode loader; do \
+	for script in transcode decode; do \
 		$(BIN)/python benchmarks/$$script.py --photos "$(PHOTOS)" --source "$(SOURCE)" || exit 1; \
 	done
 
@@ -96,7 +96,7 @@ bench-activations: setup
 	$(PIP) --no-build-isolation --config-settings=build-dir=build/native --editable ".[dev,bench]"
 	$(BIN)/python benchmarks/activations_kernels.py
 	$(BIN)/python benchmarks/activations_step.py
-	$(BIN)/python benchmarks/activations_accuracy.py --source "$(SOURCE)" $(if $(PHOTOS),--photos "$(PHOTOS)")
+	$(BIN)/python benchmarks/activations_compare.py --source "$(SOURCE)" $(if $(PHOTOS),--photos "$(PHOTOS)")
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache src/*.egg-info

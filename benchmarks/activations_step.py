@@ -11,21 +11,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
-import subprocess
-import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from pathlib import Path
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from activation_nets import Basic, Bottleneck, ResNet, UNet, ViT
 from harness import RESULTS, machine
+from process_memory import MIB, elsewhere, resident_bytes, sampled_peak
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
@@ -109,28 +105,6 @@ def remember(packed: Any) -> Tensor:
     return packed if isinstance(packed, Tensor) else torch.zeros(packed[0], dtype=packed[1])
 
 
-def resident_bytes() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-@contextmanager
-def sampled_peak(result: dict[str, int]) -> Iterator[None]:
-    done = threading.Event()
-
-    def watch() -> None:
-        while not done.is_set():
-            result["peak"] = max(result.get("peak", 0), resident_bytes())
-            time.sleep(0.0005)
-
-    thread = threading.Thread(target=watch)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
-
-
 def memory_of(net: str, arm: str) -> dict[str, Any]:
     """In this process: MiB held after the forward pass and at the peak of a step, beyond what was there
     before.
@@ -138,7 +112,6 @@ def memory_of(net: str, arm: str) -> dict[str, Any]:
     step = Step(net, arm)
     step()
     step.model.zero_grad(set_to_none=True)
-    mib = 2**20
     before = resident_bytes()
     with step.context():
         loss = step.forward()
@@ -148,22 +121,14 @@ def memory_of(net: str, arm: str) -> dict[str, Any]:
     with sampled_peak(peak):
         step()
     result: dict[str, Any] = {
-        "after_forward_mib": round((after_forward - before) / mib, 1),
-        "peak_mib": round((peak["peak"] - before) / mib, 1),
+        "after_forward_mib": round((after_forward - before) / MIB, 1),
+        "peak_mib": round((peak["peak"] - before) / MIB, 1),
     }
     if step.compressor is not None:
         total = step.compressor.ledger.totals("packed", "exact")
-        result["saved_mib"] = round(total.before / step.compressor.ledger.steps / mib, 1)
-        result["held_mib"] = round(total.after / step.compressor.ledger.steps / mib, 1)
+        result["saved_mib"] = round(total.before / step.compressor.ledger.steps / MIB, 1)
+        result["held_mib"] = round(total.after / step.compressor.ledger.steps / MIB, 1)
         result["ratio"] = round(total.ratio, 2)
-    return result
-
-
-def memory_elsewhere(net: str, arm: str) -> dict[str, Any]:
-    environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
-    command = [sys.executable, __file__, "--memory-of", net, arm]
-    output = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-    result: dict[str, Any] = json.loads(output.splitlines()[-1])
     return result
 
 
@@ -217,7 +182,7 @@ def main() -> None:
                 results[net][arm] |= times
         if options.only != "times":
             for arm in arms:
-                results[net][arm] |= memory_elsewhere(net, arm)
+                results[net][arm] |= elsewhere(__file__, "--memory-of", net, arm)
         for arm, measured in results[net].items():
             print(f"{net}, {arm}: {measured}", flush=True)
     document = {

@@ -1,9 +1,10 @@
-"""Tables in Markdown, to standard output, and pictures of what the benchmarks of loaders and accuracy wrote.
+"""Tables in Markdown, to standard output, and pictures of what benchmarks wrote.
 
     python benchmarks/draw.py [--results benchmarks/results] [--out docs]
 
 loaders_cached.svg shows images a second of each loader from the page cache; loaders_links.svg the best arm of
-each peer against the bandwidth of a link; accuracy.svg accuracy against bytes, data set by data set.
+each peer against the bandwidth of a link; accuracy.svg accuracy against bytes read, data set by data set;
+activations.svg accuracy against bytes held, task by task.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from drawing import accuracy, loaders
+from drawing import accuracy, activations, loaders
 from drawing.figures import save
 
 HERE = Path(__file__).parent
@@ -30,8 +31,11 @@ def main() -> None:
         save(loaders.draw_cached(document), options.out / "loaders_cached.svg")
         save(loaders.draw_links(document), options.out / "loaders_links.svg")
     if documents := read_all(options.results, "accuracy*.json"):
-        print("\n\n".join(accuracy.tables(documents)))
+        print("\n\n".join(accuracy.tables(documents)), end="\n\n")
         save(accuracy.draw(documents), options.out / "accuracy.svg")
+    if documents := read_all(options.results, "activations_compare*.json"):
+        print("\n\n".join(activations.tables(documents)))
+        save(activations.draw(documents), options.out / "activations.svg")
 
 
 def read_all(folder: Path, pattern: str) -> list[dict[str, Any]]:

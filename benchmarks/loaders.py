@@ -19,6 +19,7 @@ import statistics
 import sys
 import urllib.request
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import cycle, islice
@@ -31,7 +32,19 @@ from peers.environments import make_environment
 
 BUILD = Path(__file__).parent.parent / "build" / "peers"
 DATA = BUILD / "data"
-PEERS = ("halfbyte", "imagefolder", "webdataset", "litdata", "streaming", "datasets", "dali", "grain", "ffcv")
+PEERS = (
+    *(
+        "halfbyte",
+        "halfbyte_spectral",
+        "imagefolder",
+        "webdataset",
+        "litdata",
+        "streaming",
+        "datasets",
+        "dali",
+    ),
+    *("grain", "ffcv"),
+)
 PREPARE_SECONDS = 1800.0
 
 
@@ -96,8 +109,9 @@ def main() -> None:
     peers: dict[str, dict[str, Any]] = {}
     with ExitStack() as ending:
         arms = []
+        pythons = make_environments(options.peers)
         for name in options.peers:
-            peers[name], own = set_up(name)
+            peers[name], own = set_up(name, pythons[name])
             arms += own
             print(f"{name}: {json.dumps(peers[name])}", flush=True)
         for arm in arms:
@@ -150,18 +164,33 @@ def gather(source: Path, count: int | None) -> tuple[int, int]:
     return len(files), sum(path.stat().st_size for path in files)
 
 
-def set_up(name: str) -> tuple[dict[str, Any], list[Arm]]:
-    """Make a peer's environment and convert the photos for it: what that took, and its arms."""
+def make_environments(names: Sequence[str]) -> dict[str, Path | RuntimeError]:
+    """The Python of each peer, or why there is none; as many are made at once as there are cores."""
+
+    def make(name: str) -> Path | RuntimeError:
+        try:
+            return make_environment(name, BUILD)
+        except RuntimeError as error:
+            return error
+
+    print("making environments, where they are not there", flush=True)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return dict(zip(names, pool.map(make, names), strict=True))
+
+
+def set_up(name: str, python: Path | RuntimeError) -> tuple[dict[str, Any], list[Arm]]:
+    """Convert the photos for a peer: what that took, and its arms."""
+    if isinstance(python, RuntimeError):
+        return {"missing": str(python)}, []
     child = None
     try:
-        print(f"{name}: environment and conversion", flush=True)
-        command = [make_environment(name, BUILD), "-m", "peers.serve", name]
+        command: list[str | Path] = [python, "-m", "peers.serve", name]
         (DATA / name).mkdir()
         child = Child(command, BUILD / "logs" / f"{name}.log")
         about = child.ask({"do": "describe"}, timeout=PREPARE_SECONDS)
         request = {"do": "prepare", "photos": str(DATA / "photos"), "out": str(DATA / name)}
         took = child.ask(request, timeout=PREPARE_SECONDS)
-    except (PeerError, RuntimeError) as error:
+    except PeerError as error:
         return {"missing": str(error)}, []
     finally:
         if child is not None:

@@ -15,6 +15,7 @@ RECORDS = [
     *(
         "errors",
         "trainers",
+        "ranks",
         "keyed",
         "format",
         "codecs",
@@ -27,7 +28,7 @@ RECORDS = [
     *(f"tuning.{layer}" for layer in ("reporting", "integrations", "face")),
 ]
 ACTIVATIONS = [
-    *("errors", "trainers"),
+    *("errors", "trainers", "ranks"),
     *(f"activations.{layer}" for layer in ("codecs", "policy", "engine", "integrations", "face")),
 ]
 # What each layer may import: itself and what is left of it. The two chains meet in the command line only.
@@ -87,7 +88,10 @@ def test_imports_point_left(path: Path) -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_torch_is_imported_in_its_places_only(path: Path) -> None:
-    homes = ("activations/", "loader/torch/", "tuning/", "cli/demo_train.py", "cli/demo_activations.py")
+    homes = (
+        *("activations/", "loader/torch/", "tuning/", "ranks.py"),
+        *("cli/demo_train.py", "cli/demo_activations.py"),
+    )
     uses = any(name.split(".")[0] in ("torch", "torchvision") for name in imported_modules(path))
     assert not uses or path.relative_to(SOURCE).as_posix().startswith(homes)
 

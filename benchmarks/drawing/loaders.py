@@ -149,7 +149,7 @@ def draw_links(document: Results) -> Figure | None:
     figure.get_layout_engine().set(rect=(0, 0, 1, 1 - 0.75 / 5))
     others = iter(OTHERS)
     for name, points in sorted(lines.items(), key=lambda pair: -max(pair[1].values())):
-        own = document["arms"][name] == "halfbyte"
+        own = document["arms"][name].startswith("halfbyte")
         axes.plot(
             list(points),
             list(points.values()),
@@ -177,14 +177,14 @@ def link_lines(document: Results, bandwidths: list[int], latency: int) -> dict[s
     chosen = [name for name in rates if name.startswith("halfbyte Loader")]
     for peer in document["peers"]:
         arms = [name for name in rates if document["arms"][name] == peer]
-        if peer != "halfbyte" and arms:
+        if not peer.startswith("halfbyte") and arms:
             chosen.append(max(arms, key=lambda name: sum(rates[name].values())))
     return {name: rates[name] for name in chosen}
 
 
 def colour_of(document: Results, name: str) -> str:
     """Ours by fidelity; all others grey."""
-    if document["arms"][name] != "halfbyte":
+    if not document["arms"][name].startswith("halfbyte"):
         return GREY
     return OWN[name.removesuffix(" fidelity").split()[-1]]
 

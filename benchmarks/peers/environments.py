@@ -32,7 +32,7 @@ def make_environment(name: str, folder: Path) -> Path:
     Raises:
         RuntimeError: pip failed; the message ends with what it said.
     """
-    if name == "halfbyte":
+    if name.startswith("halfbyte"):
         return Path(sys.executable)
     wanted = "\n".join(requirements(_HERE / f"{name}.py"))
     home, python = folder / name, folder / name / "bin" / "python"

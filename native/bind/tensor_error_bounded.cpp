@@ -18,14 +18,14 @@ namespace halfbyte::bind {
 namespace {
 
 using Address = std::uintptr_t;
-using Grid = std::array<float, 3>;
+using Grid = std::array<float, 4>;
 using Lags = std::array<std::size_t, 3>;
 
 tensor::ErrorBoundedFormat format_of(int element, int coder, const Grid& grid, const Lags& lags) {
   if (coder != 0 && coder != 1) refuse("coder is " + std::to_string(coder) + ", expected 0 or 1");
   return {.element = element_of(element),
           .coder = static_cast<tensor::Coder>(coder),
-          .grid = {.bound = grid[0], .step = grid[1], .inverse = grid[2]},
+          .grid = {.bound = grid[0], .step = grid[1], .inverse = grid[2], .shift = grid[3]},
           .lorenzo = {{lags[0], lags[1], lags[2]}}};
 }
 
@@ -64,7 +64,7 @@ void add_tensor_error_bounded(nb::module_& module) {
   module.def("error_bounded_lags", &choose_lags, nb::arg("x"), nb::arg("count"), nb::arg("element"), nb::arg("coder"),
              nb::arg("grid"), nb::arg("lags"), nb::arg("fewest"),
              "How many of these lags to predict from, at least so many. Coder 0 is huffman, 1 fixed; the grid is "
-             "bound, step and inverse of the step.");
+             "bound, step, inverse of the step, and shift.");
   module.def("error_bounded_encode", &encode, nb::arg("x"), nb::arg("count"), nb::arg("element"), nb::arg("coder"),
              nb::arg("grid"), nb::arg("lags"), nb::arg("num_threads"), nb::arg("sizes"),
              "Codes pieces, to be fetched with error_bounded_gather by the same thread. Returns the bytes of all, and "

@@ -20,7 +20,10 @@ tensor::ErrorBoundedFormat format_of(const std::uint8_t* choices) {
   const float bound = std::ldexp(1.0F, choices[1] % 32 - 20);
   tensor::ErrorBoundedFormat format{.element = static_cast<tensor::Element>(choices[0] % 3),
                                     .coder = static_cast<tensor::Coder>(choices[0] / 3 % 2),
-                                    .grid = {.bound = bound, .step = 2 * bound, .inverse = 0.5F / bound},
+                                    .grid = {.bound = bound,
+                                             .step = 2 * bound,
+                                             .inverse = 0.5F / bound,
+                                             .shift = choices[1] & 32 ? bound : 0},
                                     .lorenzo = {}};
   for (int i = 0; i < choices[2] % 4; ++i) format.lorenzo.lags[i] = std::size_t{1} << (choices[2] / 4 % 8 * i);
   return format;
@@ -47,13 +50,14 @@ void decode_anything(std::span<const std::uint8_t> data, std::size_t count, cons
   (void)decode(coded, count, format, x);
 }
 
-void check_bound(std::span<const std::uint8_t> data, const std::vector<std::byte>& decoded, float bound) {
+void check_bound(std::span<const std::uint8_t> data, const std::vector<std::byte>& decoded, const tensor::Grid& grid) {
   for (std::size_t i = 0; i + 4 <= decoded.size(); i += 4) {
     float x, y;
     std::memcpy(&x, data.data() + i, 4);
     std::memcpy(&y, decoded.data() + i, 4);
     if (std::isfinite(x)) {
-      require(std::abs(double{x} - double{y}) <= bound, "elements are within the bound");
+      require(std::abs(double{x} - double{y}) <= grid.bound, "elements are within the bound");
+      require(grid.shift == 0 || (x > 0) == (y > 0), "signs are kept where there is a shift");
     } else {
       require(std::memcmp(&x, &y, 4) == 0, "what is not finite is exact");
     }
@@ -68,7 +72,7 @@ void go_there_and_back(std::span<const std::uint8_t> data, const tensor::ErrorBo
   tensor::error_bounded_gather(coded.bytes.data(), kThreads);
   std::vector<std::byte> x;
   require(decode(coded, count, format, x), "what was coded can be decoded");
-  if (format.element == tensor::Element::float32) check_bound(data, x, format.grid.bound);
+  if (format.element == tensor::Element::float32) check_bound(data, x, format.grid);
   for (std::size_t i = 0; i + 3 <= changes.size() && !coded.bytes.empty(); i += 3) {
     coded.bytes[(changes[i] | std::size_t{changes[i + 1]} << 8) % coded.bytes.size()] = changes[i + 2];
     (void)decode(coded, count, format, x);

@@ -50,7 +50,7 @@ struct Piece {
   }
 
   void dequantize(const std::uint32_t* q, std::size_t first, std::size_t n, std::byte* x) const {
-    error_bounded_kernels().dequantize[kind()](q, n, format.grid.step, x + first * size());
+    error_bounded_kernels().dequantize[kind()](q, n, format.grid, x + first * size());
   }
 };
 

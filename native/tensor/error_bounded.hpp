@@ -1,11 +1,13 @@
 // Error-bounded coding of tensors: dual quantization, prediction on integers, and a code without loss (Tian et al.,
 // "cuSZ", PACT 2020; Jin et al., COMET, VLDB 2022).
 //
-//   q  = nearest(x * inverse), ties to even
+//   q  = nearest(|x| * inverse), ties to even
 //   x' = q * step, in the type of the elements
 //
-// in float32. An element is an outlier, kept exactly, when |q| is beyond 2^22 or |x - x'| is above the bound, and when
-// it is NaN or infinite; its q is 0. So zeros stay zero (and -0 becomes 0), and x' has never the other sign.
+// in float32, both with the sign of x. With a shift, q is nearest(|x| * inverse + 1/2) and x', where q is not 0, is nearer
+// to 0 by the shift: then x' is 0 where x is, and nowhere else. An element is an outlier, kept exactly, when |q| is beyond
+// 2^22 or |x - x'| is above the bound, when x' is 0 though there is a shift and x is not, and when it is NaN or infinite;
+// its q is 0. So zeros stay zero (and -0 becomes 0), and x' has never the other sign.
 //
 // Lorenzo prediction subtracts from each q those before it: at a distance, or lag, of 1 along a line, of a line along a plane,
 // of a plane along a volume, one after the other. It goes on where a line or a plane ends, which costs little and keeps
@@ -39,6 +41,7 @@ struct Grid {
   float bound;
   float step;     // twice the bound
   float inverse;  // of the step
+  float shift;    // 0, or the bound
 };
 
 // Lags, 0 where there is none.
@@ -80,7 +83,7 @@ struct ErrorBoundedKernels {
   // By element type. Returns how many outliers there are.
   std::size_t (*quantize[3])(const void* x, std::size_t count, const Grid& grid, std::uint32_t* q,
                              std::uint16_t* outliers);
-  void (*dequantize[3])(const std::uint32_t* q, std::size_t count, float step, void* x);
+  void (*dequantize[3])(const std::uint32_t* q, std::size_t count, const Grid& grid, void* x);
   void (*difference)(const std::uint32_t* q, std::size_t count, std::size_t lag, std::uint32_t* d);
   void (*integrate)(std::uint32_t* d, std::size_t count, std::size_t lag);
   bool (*has_sign)(const std::uint32_t* d, std::size_t count);

@@ -24,11 +24,18 @@ Lanes as_held(Lanes v, T) {
 
 inline Lanes magnitude(Lanes v) { return (Lanes)((Words)v & 0x7fffffffu); }
 
-// Ones where the lane is an integer that gives x back within the bound, zeros where it does not or is NaN.
+// What an integer >= 0 stands for.
+inline Lanes value_of(Lanes q, const Grid& grid) {
+  return q * splat(grid.step) - (Lanes)((Ints)(q > Lanes{}) & (Ints)splat(grid.shift));
+}
+
+// Ones where the lane is an integer that gives x >= 0 back within the bound, zeros where it does not or is NaN.
 template <class T>
 Ints fits(Lanes x, Lanes q, const Grid& grid) {
-  const Lanes error = magnitude(x - as_held(q * splat(grid.step), T{}));
-  return (Ints)(error <= splat(grid.bound)) & (Ints)(magnitude(q) <= splat(kGreatest));
+  const Lanes held = as_held(value_of(q, grid), T{});
+  const Ints near = (Ints)(magnitude(x - held) <= splat(grid.bound)) & (Ints)(q <= splat(kGreatest));
+  const Ints has_shift = (Ints)(splat(grid.shift) > Lanes{});
+  return near & ~(has_shift & ((Ints)(held > Lanes{}) ^ (Ints)(x > Lanes{})));
 }
 
 #if defined(__AVX512F__)
@@ -47,11 +54,14 @@ template <class T>
 std::size_t quantize(const void* elements, std::size_t count, const Grid& grid, std::uint32_t* q,
                      std::uint16_t* outliers) {
   const T* const x = static_cast<const T*>(elements);
+  const Lanes half = splat(grid.shift > 0 ? 0.5F : 0.0F);
   std::size_t found = 0;
   const auto lanes = [&](std::size_t i, Lanes v, std::size_t n) {
-    const Lanes rounded = nearest(v * splat(grid.inverse));
-    const Ints good = fits<T>(v, rounded, grid);
-    store_integers(q + i, (Words)truncated((Lanes)((Ints)rounded & good)));
+    const Lanes size = magnitude(v);
+    const Lanes rounded = nearest(size * splat(grid.inverse) + half);
+    const Ints good = fits<T>(size, rounded, grid);
+    const Ints sign = (Ints)v & (Ints)splat(-0.0F);
+    store_integers(q + i, (Words)truncated((Lanes)(((Ints)rounded | sign) & good)));
     for (std::uint32_t bad = lanes_without(good) & ((1u << n) - 1); bad != 0; bad &= bad - 1) {
       outliers[found++] = static_cast<std::uint16_t>(i + static_cast<std::size_t>(__builtin_ctz(bad)));
     }
@@ -63,9 +73,13 @@ std::size_t quantize(const void* elements, std::size_t count, const Grid& grid, 
 }
 
 template <class T>
-void dequantize(const std::uint32_t* q, std::size_t count, float step, void* elements) {
+void dequantize(const std::uint32_t* q, std::size_t count, const Grid& grid, void* elements) {
   T* const x = static_cast<T*>(elements);
-  const auto values = [&](std::size_t i) { return floats((Ints)load_integers(q + i)) * splat(step); };
+  const auto values = [&](std::size_t i) {
+    const Lanes signed_q = floats((Ints)load_integers(q + i));
+    const Ints sign = (Ints)signed_q & (Ints)splat(-0.0F);
+    return (Lanes)((Ints)value_of(magnitude(signed_q), grid) | sign);
+  };
   std::size_t i = 0;
   for (; i + kLanes <= count; i += kLanes) store(x + i, values(i));
   if (i < count) store_part(x + i, values(i), count - i);

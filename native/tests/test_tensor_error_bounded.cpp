@@ -155,10 +155,10 @@ void test_damaged_planes() {
   }
 }
 
-ErrorBoundedFormat format_of(Coder coder, int lags) {
+ErrorBoundedFormat format_of(Coder coder, int lags, bool signs) {
   ErrorBoundedFormat format{.element = Element::float32,
                             .coder = coder,
-                            .grid = {.bound = 0.0625F, .step = 0.125F, .inverse = 8},
+                            .grid = {.bound = 0.0625F, .step = 0.125F, .inverse = 8, .shift = signs ? 0.0625F : 0},
                             .lorenzo = {}};
   const std::size_t all[3] = {1, 20, 400};
   std::copy_n(all, lags, format.lorenzo.lags);
@@ -201,6 +201,7 @@ void test_tensor(std::size_t count, const ErrorBoundedFormat& format) {
   for (std::size_t i = 0; i < count; ++i) {
     within = within && (std::isfinite(x[i]) ? std::abs(x[i] - decoded[i]) <= format.grid.bound
                                             : std::memcmp(&x[i], &decoded[i], 4) == 0);
+    within = within && (format.grid.shift == 0 || (x[i] > 0) == (decoded[i] > 0));
   }
   CHECK(within);
   CHECK(choose_lags(x.data(), count, format, 0) <= 3);
@@ -237,7 +238,7 @@ int main() {
     test_damaged_planes();
     for (const Coder coder : {Coder::huffman, Coder::fixed}) {
       for (int lags = 0; lags <= 3; ++lags) {
-        const ErrorBoundedFormat format = format_of(coder, lags);
+        const ErrorBoundedFormat format = format_of(coder, lags, lags % 2 == 0);
         for (std::size_t count = 0; count < 1200; count += 1 + count / 6) test_tensor(count, format);
         test_tensor(2 * kPiece + 37, format);
         for (const std::size_t count : {std::size_t{30}, std::size_t{5000}, kPiece + 700}) test_damaged_tensor(count, format);

@@ -484,7 +484,7 @@ def decode_groups(codes: int, codes_size: int, least: int, least_size: int, step
 
 def error_bounded_lags(x: int, count: int, element: int, coder: int, grid: Sequence[float], lags: Sequence[int], fewest: int) -> int:
     """
-    How many of these lags to predict from, at least so many. Coder 0 is huffman, 1 fixed; the grid is bound, step and inverse of the step.
+    How many of these lags to predict from, at least so many. Coder 0 is huffman, 1 fixed; the grid is bound, step, inverse of the step, and shift.
     """
 
 def error_bounded_encode(x: int, count: int, element: int, coder: int, grid: Sequence[float], lags: Sequence[int], num_threads: int, sizes: int) -> tuple[int, int]:

@@ -23,6 +23,7 @@ from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, 
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint
 
+from halfbyte.activations import comet, lossless
 from halfbyte.activations.codecs.sfpr import Sfpr
 from halfbyte.activations.engine.compress import compress
 from halfbyte.activations.engine.session import Session
@@ -185,9 +186,31 @@ def tensor_parallel() -> None:
         assert [key for key, t in stock.items() if not torch.equal(t, ours[key])] == [], name
 
 
+def comet_bounds() -> None:
+    """Ranks see other pictures, and agree on every bound; gradients are averaged, and so is their noise."""
+    model = DistributedDataParallel(resnet())
+    optimizer = torch.optim.SGD(model.parameters(), 0.01, momentum=0.9)
+    policy = comet(optimizer, warmup=2, every=8, others=lossless())
+    compressor = compress(model, policy=policy, min_bytes=0)
+    for step in range(16):
+        generator = torch.Generator().manual_seed(2 * step + dist.get_rank())
+        optimizer.zero_grad()
+        with compressor:
+            model(torch.randn(4, 3, 16, 16, generator=generator)).square().mean().backward()
+        optimizer.step()
+    everyone: list[object] = [None] * WORLD
+    dist.all_gather_object(everyone, [(b.key, b.value, b.weight, b.predicted) for b in policy.bounds])
+    assert len(policy.bounds) > 3
+    assert everyone[0] == everyone[1]
+    verified = [bound.measured / bound.predicted for bound in policy.bounds if bound.measured is not None]
+    assert len(verified) > 3
+    assert all(0.4 < ratio < 2.5 for ratio in verified), verified
+
+
 CASES = {
     case.__name__: case
     for case in (
+        comet_bounds,
         ddp,
         ddp_bucket_views,
         ddp_static_graph,

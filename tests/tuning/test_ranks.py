@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from halfbyte.tuning.ranks import mean_over_ranks, rank_and_world_size, together
+from halfbyte.ranks import mean_over_ranks, rank_and_world_size, together
 
 TESTS = Path(__file__).parent.parent
 SCRIPT = """
@@ -22,7 +22,7 @@ from torch.nn.parallel import DistributedDataParallel
 import halfbyte
 from halfbyte.tuning import GradientSimilarity, LossProbe
 from halfbyte.tuning.allowance import Allowance
-from halfbyte.tuning.ranks import mean_over_ranks, rank_and_world_size, together
+from halfbyte.ranks import mean_over_ranks, rank_and_world_size, together
 from tuning_tasks import VIEW, Net, everything, loss, optimizer_of, train
 
 def work(rank):

@@ -29,7 +29,10 @@ from halfbyte.activations.codecs.zero_value import ZeroValue
 from halfbyte.activations.engine.compress import compress
 from halfbyte.activations.engine.ledger import Ledger
 from halfbyte.activations.engine.preview import Preview, preview
+from halfbyte.activations.policy.ac_gc import ac_gc
 from halfbyte.activations.policy.budget import budget
+from halfbyte.activations.policy.comet import comet
+from halfbyte.activations.policy.error_control import Bound
 from halfbyte.activations.policy.gist import gist
 from halfbyte.activations.policy.group_quantized import group_quantized
 from halfbyte.activations.policy.jpeg_act import jpeg_act
@@ -40,6 +43,7 @@ from halfbyte.activations.policy.sfpr import sfpr
 
 __all__ = [
     "Bits",
+    "Bound",
     "Cast",
     "Codec",
     "ErrorBounded",
@@ -61,7 +65,9 @@ __all__ = [
     "ShapeOnly",
     "TwoValues",
     "ZeroValue",
+    "ac_gc",
     "budget",
+    "comet",
     "compress",
     "gist",
     "group_quantized",

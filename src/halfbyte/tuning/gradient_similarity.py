@@ -9,9 +9,9 @@ from functools import partial
 import torch
 from torch import nn
 
+from halfbyte.ranks import together
 from halfbyte.tuning.probe import Loss, Probe, Verdict
 from halfbyte.tuning.probe_samples import ProbeSamples
-from halfbyte.tuning.ranks import together
 from halfbyte.tuning.unchanged import parameters_of, unchanged
 
 __all__ = ["GradientSimilarity"]

@@ -7,8 +7,8 @@ from typing import Any
 
 from halfbyte.loader.dataset import Dataset
 from halfbyte.loader.fidelity import Moment
+from halfbyte.ranks import worst_over_ranks
 from halfbyte.tuning.measured import Measured
-from halfbyte.tuning.ranks import worst_over_ranks
 from halfbyte.tuning.throughput import Throughput, sample_bytes
 from halfbyte.tuning.window import Window
 

@@ -17,10 +17,10 @@ from torch.nn.parallel import DistributedDataParallel
 from halfbyte.keyed.hashes import check_seed
 from halfbyte.loader.dataset import Dataset
 from halfbyte.loader.fidelity import Fidelity, Moment
+from halfbyte.ranks import mean_over_ranks, rank_and_world_size, together
 from halfbyte.tuning.allowance import Allowance
 from halfbyte.tuning.policy import Policy
 from halfbyte.tuning.probe_samples import ProbeSamples, draw_numbers
-from halfbyte.tuning.ranks import mean_over_ranks, rank_and_world_size, together
 
 __all__ = ["Loss", "Probe", "Verdict"]
 

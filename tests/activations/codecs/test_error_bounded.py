@@ -40,14 +40,17 @@ PREDICTORS = ("auto", "none", "lorenzo")
 BOUNDS = (1e-45, 2.0**-126, 1e-30, 1e-8, 0.001, 0.03, 0.1, 0.5, 1.0, 3.0, 1e4, 1e30, 3e38, 1e300)
 
 
-def assert_within(decoded: Tensor, x: Tensor, bound: float) -> None:
-    """Finite elements within the bound, others bit for bit, zeros zero, and no other sign than before."""
+def assert_within(decoded: Tensor, x: Tensor, bound: float, *, signs: bool = False) -> None:
+    """Finite elements within the bound, others bit for bit, zeros zero, and no other sign than before; of
+    those with a sign, none is zero where signs are kept.
+    """
     finite = x.isfinite()
     assert torch.equal(bits_of(decoded)[~finite], bits_of(x)[~finite])
     kept, original = decoded[finite].double(), x[finite].double()
     assert not bool(((kept - original).abs() > bound).any())
     assert not bool((bits_of(decoded)[x == 0] != 0).any())
-    assert not bool((kept * original < 0).any())
+    assert not bool((kept.sign() * original.sign() < 0).any())
+    assert not signs or torch.equal(kept > 0, original > 0)
 
 
 def there_and_back(flat: Tensor, form: Format, lags: tuple[int, ...] = ()) -> Tensor:
@@ -57,35 +60,40 @@ def there_and_back(flat: Tensor, form: Format, lags: tuple[int, ...] = ()) -> Te
     return integer_pieces.decode(parts, flat.numel(), form, used)
 
 
-def in_torch(flat: Tensor, bound: float) -> Tensor:
-    integers, fits = reference.quantize(flat, grid_of(bound))
-    return torch.where(fits, reference.dequantize(integers, grid_of(bound), flat.dtype), flat)
+def in_torch(flat: Tensor, bound: float, *, signs: bool = False) -> Tensor:
+    grid = grid_of(bound, signs=signs)
+    integers, fits = reference.quantize(flat, grid)
+    return torch.where(fits, reference.dequantize(integers, grid, flat.dtype), flat)
 
 
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("coder", CODERS)
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_every_number_of_16_bits_is_within_the_bound(isa: str, coder: str, dtype: torch.dtype) -> None:
+@pytest.mark.parametrize("signs", [False, True])
+def test_every_number_of_16_bits_is_within_the_bound(
+    isa: str, coder: str, dtype: torch.dtype, *, signs: bool
+) -> None:
     x = torch.arange(1 << 16, dtype=torch.int32).to(torch.int16).view(dtype)
     with using_isa(isa):
         for bound in BOUNDS:
-            decoded = there_and_back(x, Format(dtype, coder, grid_of(bound)))
-            assert_within(decoded, x, bound)
-            assert torch.equal(bits_of(decoded), bits_of(in_torch(x, bound)))
+            decoded = there_and_back(x, Format(dtype, coder, grid_of(bound, signs=signs)))
+            assert_within(decoded, x, bound, signs=signs)
+            assert torch.equal(bits_of(decoded), bits_of(in_torch(x, bound, signs=signs)))
 
 
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("bound", BOUNDS)
-def test_numbers_of_32_bits_are_within_the_bound(isa: str, bound: float) -> None:
+@pytest.mark.parametrize("signs", [False, True])
+def test_numbers_of_32_bits_are_within_the_bound(isa: str, bound: float, *, signs: bool) -> None:
     x = torch.arange(0, 1 << 32, 65_537 * 3).to(torch.int32).view(torch.float32)
     near = (
         torch.arange(-300_000, 300_000).double() * bound / 2
     ).float()  # halves of steps, where rounding turns
     x = torch.cat([x, near, torch.nextafter(near, near + 1), torch.nextafter(near, near - 1)])
     with using_isa(isa):
-        decoded = there_and_back(x, Format(torch.float32, "huffman", grid_of(bound)))
-    assert_within(decoded, x, bound)
-    assert torch.equal(bits_of(decoded), bits_of(in_torch(x, bound)))
+        decoded = there_and_back(x, Format(torch.float32, "huffman", grid_of(bound, signs=signs)))
+    assert_within(decoded, x, bound, signs=signs)
+    assert torch.equal(bits_of(decoded), bits_of(in_torch(x, bound, signs=signs)))
 
 
 @given(
@@ -96,6 +104,7 @@ def test_numbers_of_32_bits_are_within_the_bound(isa: str, bound: float) -> None
     coder=st.sampled_from(CODERS),
     lags=st.sampled_from([(), (1,), (1, 7), (3, 20, 100)]),
     dtype=st.sampled_from(FLOATS),
+    signs=st.booleans(),
 )
 def test_any_elements_are_within_any_bound(
     *,
@@ -106,14 +115,15 @@ def test_any_elements_are_within_any_bound(
     coder: str,
     lags: tuple[int, ...],
     dtype: torch.dtype,
+    signs: bool,
 ) -> None:
     x = torch.tensor(elements, dtype=dtype).repeat(repeats)
     with using_isa(isa):
-        form = Format(dtype, coder, grid_of(bound))
+        form = Format(dtype, coder, grid_of(bound, signs=signs))
         parts, used = integer_pieces.encode(x, form, lags, fewest=len(lags))
         decoded = integer_pieces.decode(parts, x.numel(), form, used)
-    assert_within(decoded, x, bound)
-    assert torch.equal(bits_of(decoded), bits_of(in_torch(x, bound)))
+    assert_within(decoded, x, bound, signs=signs)
+    assert torch.equal(bits_of(decoded), bits_of(in_torch(x, bound, signs=signs)))
 
 
 @pytest.mark.parametrize("coder", CODERS)
@@ -162,6 +172,37 @@ def test_argument_stays_as_it_is(coder: str) -> None:
     assert torch.equal(x, before)
     x.zero_()
     assert_within(packed.decode(), before, 0.01)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("coder", CODERS)
+def test_the_mask_is_held_where_signs_are(dtype: torch.dtype, coder: str) -> None:
+    x = normal()(20_000).relu().to(dtype)
+    x[7] = torch.nan
+    packed = ErrorBounded(0.25, coder=coder, signs=True).encode(x)
+    assert packed.codec.holds_mask(packed)
+    mask = packed.mask()
+    assert mask.dtype == dtype
+    assert bool(mask[7].isnan())
+    assert torch.equal(mask.nan_to_num(0), (x.nan_to_num(0) > 0).to(dtype))
+    without = ErrorBounded(0.25, coder=coder).encode(x)
+    assert not without.codec.holds_mask(without)
+    assert not torch.equal(without.decode().nan_to_num(0) > 0, x.nan_to_num(0) > 0)
+
+
+def test_signs_cost_less_than_a_mask_beside() -> None:
+    x = normal()(200_000).relu()
+    beside = ErrorBounded(0.1).encode(x).nbytes + x.numel() // 8
+    assert ErrorBounded(0.1, signs=True).encode(x).nbytes < 0.85 * beside
+
+
+def test_errors_of_what_has_a_sign_do_not_depend_on_its_size() -> None:
+    """Uniform within the bound, as the law of gradient noise has it: also where elements are small."""
+    x = normal()(400_000).relu()
+    small = (x > 0) & (x < 0.2)
+    error = (ErrorBounded(0.1, signs=True).encode(x).decode() - x)[small].double()
+    assert float(error.mean()) == pytest.approx(0, abs=0.002)
+    assert float(error.std()) == pytest.approx(0.1 / 3**0.5, rel=0.02)
 
 
 def entropy(integers: Tensor) -> float:

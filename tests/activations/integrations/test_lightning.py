@@ -13,7 +13,7 @@ from remembering import Remembering, hooks_are_set
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from halfbyte.activations import lossless
+from halfbyte.activations import comet, lossless
 from halfbyte.activations.integrations.lightning import CompressActivations
 
 pytestmark = [
@@ -189,3 +189,13 @@ def test_trainers_of_the_other_package_take_it_too() -> None:
     callback = CompressActivations(policy=Remembering())
     fit(Theirs(), callback, kind=pytorch_lightning)
     assert callback.ledger.steps == 8
+
+
+@pytest.mark.parametrize("make", [Classifier, ByHand])
+def test_comet_follows_the_optimizer(make: type[Classifier]) -> None:
+    """Also where gradients are computed within its step."""
+    policy = comet(warmup=2, every=4)
+    fit(make(), CompressActivations(policy=policy, min_bytes=0))
+    assert len(policy.bounds) > 4
+    assert all(0.4 < b.measured / b.predicted < 2.5 for b in policy.bounds if b.measured is not None)
+    assert any(b.measured is not None for b in policy.bounds)

@@ -13,7 +13,7 @@ import transformers
 from remembering import Remembering, hooks_are_set
 from torch import nn
 
-from halfbyte.activations import lossless
+from halfbyte.activations import comet, lossless
 from halfbyte.activations.integrations.transformers import CompressActivations
 
 pytestmark = pytest.mark.filterwarnings("ignore:`gradient_checkpointing.*` is deprecated:FutureWarning")
@@ -171,3 +171,10 @@ def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, CompressActivations.__module__)
     with pytest.raises(ImportError, match=r"pip install 'halfbyte\[transformers\]'"):
         importlib.import_module(CompressActivations.__module__)
+
+
+def test_comet_follows_the_optimizer(tmp_path: Path) -> None:
+    policy = comet(warmup=2, every=2)
+    trainer(tmp_path, CompressActivations(policy=policy, min_bytes=0)).train()
+    assert len(policy.bounds) > 4
+    assert {bound.times for bound in policy.bounds} == {2}, "two micro-batches a step"

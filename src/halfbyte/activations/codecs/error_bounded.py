@@ -6,17 +6,18 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+import torch
 from torch import Tensor
 
 from halfbyte.activations.codecs import integer_pieces
 from halfbyte.activations.codecs.base import Codec, Packed
 from halfbyte.activations.codecs.dtypes import check_float
 from halfbyte.activations.codecs.grid import grid_of
-from halfbyte.activations.codecs.integer_pieces import Format
+from halfbyte.activations.codecs.integer_pieces import Coder, Format
 from halfbyte.activations.codecs.layout import Layout
 from halfbyte.activations.codecs.zero_value import ZeroValue
 
-__all__ = ["ErrorBounded"]
+__all__ = ["Coder", "ErrorBounded"]
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,8 @@ class ErrorBounded(Codec):
     makes them smaller, and coded without loss. Elements that this would not give back within the bound (over
     some millions of bounds, or too coarse in their type) are kept exact, and so are NaN and infinities. Zeros
     stay zero, -0 becomes 0, and no element gets the other sign; but small ones become 0, so that the mask of
-    the tensor is not held. A bound below 2⁻¹²⁰ counts as 0: all but zeros is kept exact. A tensor that would
-    not become smaller is handed to `ZeroValue`: `why` of the packed tensor tells.
+    the tensor is not held, unless `signs`. A bound below 2⁻¹²⁰ counts as 0: all but zeros is kept exact. A
+    tensor that would not become smaller is handed to `ZeroValue`: `why` of the packed tensor tells.
 
     A tensor is cut into pieces of 65,536 elements in memory order, which are coded by themselves.
 
@@ -41,6 +42,9 @@ class ErrorBounded(Codec):
             where there are many; "fixed" gives all 512 integers of a block the bits that the greatest needs:
             larger, and several times faster. Blocks of zeros take next to nothing with either. Huffman coding
             is done on the CPU: tensors of other devices go there and come back.
+        signs: what is not 0 does not become 0: elements become ⌈|x| / (2 · bound)⌉, with their sign, and come
+            back as the middle of what gives that. So the mask is held, exactly, and errors do not depend on
+            the size of an element. For what a ReLU put out: a mask beside it would take a bit an element.
 
     Raises:
         ValueError: an option is not one of these.
@@ -51,7 +55,8 @@ class ErrorBounded(Codec):
 
     bound: float
     predictor: Literal["auto", "none", "lorenzo"] = "auto"
-    coder: Literal["huffman", "fixed"] = "huffman"
+    coder: Coder = "huffman"
+    signs: bool = False
 
     fixed_rate = False
 
@@ -83,7 +88,14 @@ class ErrorBounded(Codec):
         return layout.restore(flat)
 
     def _format(self, layout: Layout) -> Format:
-        return Format(layout.dtype, self.coder, grid_of(self.bound))
+        return Format(layout.dtype, self.coder, grid_of(self.bound, signs=self.signs))
+
+    def holds_mask(self, packed: Packed) -> bool:
+        return self.signs
+
+    def decode_mask(self, packed: Packed) -> Tensor:
+        x = self.decode(packed)
+        return torch.where(x.isnan(), x, (x > 0).to(x.dtype))
 
     def __str__(self) -> str:
         options = [f"{self.bound:g}"]
@@ -91,6 +103,8 @@ class ErrorBounded(Codec):
             options.append(self.predictor)
         if self.coder != "huffman":
             options.append(self.coder)
+        if self.signs:
+            options.append("signs")
         return f"ErrorBounded({', '.join(options)})"
 
 

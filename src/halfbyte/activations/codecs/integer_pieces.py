@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor
@@ -13,7 +13,9 @@ from halfbyte.activations.codecs.grid import Grid
 from halfbyte.activations.codecs.kernels import ELEMENTS, num_threads, runs_natively
 from halfbyte.activations.codecs.reference import error_bounded as reference
 
-__all__ = ["Format", "decode", "encode"]
+__all__ = ["Coder", "Format", "decode", "encode"]
+
+Coder: TypeAlias = Literal["huffman", "fixed"]
 
 _PIECE = 1 << 16
 _CODERS = {"huffman": 0, "fixed": 1}
@@ -31,7 +33,7 @@ class Format(NamedTuple):
     """
 
     dtype: torch.dtype
-    coder: Literal["huffman", "fixed"]
+    coder: Coder
     grid: Grid
 
 

@@ -98,13 +98,16 @@ class Encoder:
         start = perf_counter()
         choice = self._choose(entry, x, savers, slots)
         if choice.codec is None:
+            self._tell(choice, x, None, slots)
             self._keep(entry, x, savers, "exact", choice.why)
             return
         self._key = (self._key + _GOLDEN) & _WORD
         value = choice.codec.encode(x, key=self._key)
         mask = _MASK.encode(x) if choice.mask and not _has_sign(value) else None
         before, after = stored_bytes(x), value.nbytes + (0 if mask is None else mask.nbytes)
-        if after >= before:
+        smaller = after < before
+        self._tell(choice, x, value if smaller else None, slots)
+        if not smaller:
             self._keep(entry, x, savers, "exact", f"not smaller as {value.codec}")
             return
         entry.value, entry.mask = value, mask
@@ -117,10 +120,13 @@ class Encoder:
         if self._measures_error and choice.saved is not None and not value.codec.lossless:
             relative, largest = sampled_error(x, value)
             self._ledger.error(entry.row, relative, largest)
+        entry.alias = None
+
+    def _tell(self, choice: _Choice, x: Tensor, value: Packed | None, slots: list[Slot]) -> None:
+        """What becomes of a tensor that the policy was asked about."""
         if self._watcher is not None and choice.saved is not None:
             readers = [slot.reader for slot in slots if slot.reader is not None]
             self._watcher.encoded(choice.saved, x, value, readers)
-        entry.alias = None
 
     def passed(self, what: str, calls: int, nbytes: int) -> None:
         """Count saves that passed as they are: "model" for its state, "small", "read" by backward before they

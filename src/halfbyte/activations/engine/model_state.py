@@ -11,52 +11,15 @@ import torch
 from torch import Tensor, nn
 from torch.autograd import forward_ad
 
+from halfbyte.activations.policy.parameters import DERIVING, parameter_behind
+
 __all__ = ["ModelState", "is_plain"]
 
-_DERIVING = frozenset(
-    f"{name}Backward0"
-    for name in (
-        "Alias",
-        "AsStrided",
-        "Detach",
-        "Expand",
-        "Permute",
-        "ReshapeAlias",
-        "Select",
-        "Slice",
-        "Split",
-        "Squeeze",
-        "T",
-        "ToCopy",
-        "Transpose",
-        "Unbind",
-        "UnsafeView",
-        "Unsqueeze",
-        "View",
-    )
-)
-_LONGEST_CHAIN = 8
 _NOT_PLAIN = frozenset(
     dtype
     for name in ("complex32", "complex64", "complex128", "quint8", "qint8", "qint32", "quint4x2", "quint2x4")
     if (dtype := getattr(torch, name, None)) is not None
 )
-
-
-def derived_from_parameter(node: Any) -> bool:
-    """Whether a tensor with this grad_fn is a view or a cast of a parameter, as autocast's copies of weights
-    are.
-    """
-    for _ in range(_LONGEST_CHAIN):
-        if node is None:
-            return False
-        variable = getattr(node, "variable", None)
-        if variable is not None:  # AccumulateGrad
-            return isinstance(variable, nn.Parameter)
-        if type(node).__name__ not in _DERIVING or len(node.next_functions) != 1:
-            return False
-        node = node.next_functions[0][0]
-    return False
 
 
 class ModelState:
@@ -86,7 +49,7 @@ class ModelState:
         if node is None:
             if t.requires_grad or type(t) is nn.Parameter:
                 return True
-        elif type(node).__name__ in _DERIVING and derived_from_parameter(node):
+        elif type(node).__name__ in DERIVING and parameter_behind(node) is not None:
             return True
         return plain and t.untyped_storage().data_ptr() in self._storages
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from halfbyte.activations.engine.compress import compress
 from halfbyte.activations.engine.exclusion import Exclude
 from halfbyte.activations.engine.ledger import Ledger
-from halfbyte.activations.policy.saved_tensor import PolicyFunction
+from halfbyte.activations.policy.saved_tensor import Policy, PolicyFunction
 
 __all__ = ["Attachment"]
 
@@ -68,6 +68,11 @@ class Attachment:
             delattr(wrapped.module, wrapped.name)
         else:
             setattr(wrapped.module, wrapped.name, wrapped.before)
+
+    def follow(self, optimizer: torch.optim.Optimizer, scaler: torch.amp.GradScaler | None = None) -> None:
+        """Tell the policy which optimizer trains, and what scales the loss."""
+        if isinstance(self._compressor.policy, Policy):
+            self._compressor.policy.follow(optimizer, scaler)
 
     def set_epoch(self, epoch: int) -> None:
         """As for `compress`."""

@@ -29,7 +29,8 @@ class CompressActivations(Callback):
     `training_step` runs inside of the context; validation, testing and prediction do not. The policy's
     schedule follows the epochs, and its state lies in the checkpoint. At the end of each epoch
     `activations/ratio` (of that epoch: bytes saved over bytes held) and `activations/peak_bytes` (packed
-    bytes alive at once, the most so far) are logged.
+    bytes alive at once, the most so far) are logged. A policy that follows an optimizer, as `comet` does,
+    follows the first.
 
     Args:
         policy, exclude, min_bytes, seed: as for `compress`.
@@ -51,6 +52,8 @@ class CompressActivations(Callback):
 
     def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         self._attachment.attach(pl_module, "training_step")
+        for optimizer in trainer.optimizers[:1]:
+            self._attachment.follow(optimizer, getattr(trainer.precision_plugin, "scaler", None))
 
     def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         self._attachment.set_epoch(trainer.current_epoch)

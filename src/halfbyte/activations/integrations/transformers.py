@@ -84,6 +84,8 @@ class CompressActivations(TrainerCallback):
         if saved:
             self._attachment.load_state_dict(saved["attributes"])
         self._attachment.attach(kwargs["model"], "forward")
+        if kwargs.get("optimizer") is not None:
+            self._attachment.follow(kwargs["optimizer"])
 
     def on_step_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any

@@ -91,6 +91,11 @@ class Policy:
     def begin_step(self, step: int, epoch: int) -> None:
         """Called when a context is entered: `step` counts from 0, `epoch` is what the user last set."""
 
+    def follow(self, optimizer: torch.optim.Optimizer, scaler: torch.amp.GradScaler | None = None) -> None:
+        """Say which optimizer trains the model, and what scales its loss; callbacks of trainers do. Most
+        policies need not know.
+        """
+
     def watch(self) -> Watcher | None:
         """What watches the step that was last begun; None for nothing, which costs nothing."""
         return None

@@ -69,8 +69,10 @@ class Sensitivity:
         node.register_prehook(gradient)
         return gradient
 
-    def encoded(self, saved: SavedTensor, x: Tensor, value: Packed, readers: Sequence[_Gradient]) -> None:
-        if isinstance(value.codec, GroupQuantized) and readers:
+    def encoded(
+        self, saved: SavedTensor, x: Tensor, value: Packed | None, readers: Sequence[_Gradient]
+    ) -> None:
+        if value is not None and isinstance(value.codec, GroupQuantized) and readers:
             spread = float(value.codec.squared_range(value))
             observed = _Observed(self._observe, saved, spread, len(readers))
             for gradient in readers:

@@ -26,12 +26,13 @@ class Watcher(Protocol):
             What `encoded` shall get for this reader; None to hear nothing of it.
         """
 
-    def encoded(self, saved: SavedTensor, x: Tensor, value: Packed, readers: Sequence[Any]) -> None:
-        """A tensor that the policy was asked about got its encoding.
+    def encoded(self, saved: SavedTensor, x: Tensor, value: Packed | None, readers: Sequence[Any]) -> None:
+        """It was settled what becomes of a tensor that the policy was asked about.
 
         Args:
             saved: what the policy was told of it.
-            x: the tensor; its memory is given up after this call.
-            value: what is held instead.
+            x: the tensor; unless it is kept, its memory is given up after this call.
+            value: what is held instead; None if the tensor is kept: by the policy, or as nothing smaller was
+                found.
             readers: what `reader` returned for its savers, without None.
         """

@@ -61,16 +61,26 @@ def decode(
 
 def quantize(flat: Tensor, grid: Grid) -> tuple[Tensor, Tensor]:
     """Integers, int32 (n,), 0 for outliers; and which elements are none, bool (n,)."""
-    x = flat.to(torch.float32)
-    nearest = (x * grid.inverse).round()
-    error = (x - (nearest * grid.step).to(flat.dtype).to(torch.float32)).abs()
-    fits = (error <= grid.bound) & (nearest.abs() <= _GREATEST)
-    return torch.where(fits, nearest, 0).to(torch.int32), fits
+    x = flat.to(torch.float32).abs()
+    nearest = (x * grid.inverse + (0.5 if grid.shift else 0.0)).round()
+    held = _held(nearest, grid, flat.dtype)
+    fits = ((x - held).abs() <= grid.bound) & (nearest <= _GREATEST)
+    if grid.shift:
+        fits &= (held > 0) == (x > 0)
+    signed = torch.where(flat.signbit(), -nearest, nearest)
+    return torch.where(fits, signed, 0).to(torch.int32), fits
 
 
 def dequantize(integers: Tensor, grid: Grid, dtype: torch.dtype) -> Tensor:
-    """Their multiples of the step, in this type."""
-    return (integers.to(torch.float32) * grid.step).to(dtype)
+    """The numbers of the grid that they stand for, in this type."""
+    held = _held(integers.to(torch.float32).abs(), grid, dtype).to(dtype)
+    return torch.where(integers < 0, -held, held)
+
+
+def _held(magnitudes: Tensor, grid: Grid, dtype: torch.dtype) -> Tensor:
+    """What is held for these integers >= 0: float32, rounded to the type."""
+    values = magnitudes * grid.step - torch.where(magnitudes > 0, grid.shift, 0.0)
+    return values.to(dtype).to(torch.float32)
 
 
 def difference(integers: Tensor, lag: int) -> Tensor:
