@@ -138,7 +138,7 @@ std::uint8_t* encode_plane(ByteView bytes, std::uint8_t* out) {
   if (bytes.size() < kLeastWithZeros) return encode_plainly(bytes, out);
   const Stripped parts(bytes.size());
   const std::size_t kept = byte_plane_kernels().strip(bytes.data(), bytes.size(), parts.mask, parts.kept);
-  if (kept > bytes.size() / 8 * 5) return encode_plainly(bytes, out);
+  if (kept == 0 || kept > bytes.size() / 8 * 5) return encode_plainly(bytes, out);
   *out = kZeros;
   out = encode_plane({parts.mask, mask_size(bytes.size())}, out + 1);
   return encode_plainly({parts.kept, kept}, out);

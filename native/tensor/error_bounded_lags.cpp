@@ -21,15 +21,16 @@ constexpr std::uint32_t without_sign(std::uint32_t d) { return d << 1 ^ -(d >> 3
 class Cost {
  public:
   void add(const std::uint32_t* run) {
-    std::uint32_t greatest = 0;
+    std::uint32_t any = 0, any_without_sign = 0;
     for (std::size_t i = 0; i < kRunLength; ++i) {
       const std::uint32_t u = without_sign(run[i]);
-      greatest = std::max(greatest, u);
+      any |= run[i];
+      any_without_sign |= u;
       const int below = std::max(0, static_cast<int>(std::bit_width(u)) - 7);  // bits that are not in the symbol
       ++counts_[std::min<std::size_t>((u >> below) + static_cast<std::size_t>(below) * 64, kSymbols - 1)];
       raw_ += below;
     }
-    widths_ += static_cast<double>(std::bit_width(greatest)) * kRunLength;
+    widths_ += static_cast<double>(std::bit_width(any >> 31 == 0 ? any : any_without_sign)) * kRunLength;
   }
 
   [[nodiscard]] double bits(Coder coder) const {

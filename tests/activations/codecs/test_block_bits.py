@@ -47,7 +47,7 @@ def some() -> tuple[Tensor, Tensor]:
 
 @pytest.mark.parametrize("count", [512, 1025, 0])
 def test_another_number_of_integers_is_damage(count: int) -> None:
-    with pytest.raises(ValueError, match="packed bytes are damaged: 2 blocks with 336 words, expected"):
+    with pytest.raises(ValueError, match="packed bytes are damaged: 2 blocks with 320 words, expected"):
         unpack(*some(), count)
 
 

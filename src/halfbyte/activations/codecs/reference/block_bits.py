@@ -31,7 +31,7 @@ def pack(integers: Tensor) -> tuple[Tensor, Tensor]:
     unsigned, widths, has_sign = _blocks(integers)
     first = _first_words(widths)
     words = unsigned.new_zeros(int(widths.sum()), _COLUMNS)
-    for width in widths.unique().tolist():  # type: ignore[no-untyped-call]
+    for width in sorted(set(widths.tolist())):
         blocks = (widths == width).nonzero().view(-1)
         values, begin = unsigned[blocks], first[blocks]
         for row in range(_ROWS if width else 0):
@@ -61,7 +61,7 @@ def unpack(heads: Tensor, words: Tensor, count: int) -> Tensor:
     lines = torch.cat([lines, lines.new_zeros(2, _COLUMNS)])  # looked at, not used
     first = _first_words(widths)
     unsigned = lines.new_zeros(heads.numel(), _ROWS, _COLUMNS)
-    for width in widths.unique().tolist():  # type: ignore[no-untyped-call]
+    for width in sorted(set(widths.tolist())):
         blocks = (widths == width).nonzero().view(-1)
         begin = torch.arange(_ROWS, device=words.device) * width
         at, shift = first[blocks].view(-1, 1) + begin // 32, (begin % 32).view(-1, 1)
