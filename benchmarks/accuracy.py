@@ -33,7 +33,7 @@ from torch import Tensor, nn
 import halfbyte
 from halfbyte import tuning
 from halfbyte.cli.demo_photos import TileOptions, find_photos, write_tiles
-from halfbyte.loader.fidelity import Fidelity, FidelityPolicy
+from halfbyte.loader.fidelity import Fidelity, FidelityPolicy, Moment
 
 SIDE, BATCH = 64, 64
 RECORD_BYTES = 1 << 20
@@ -43,6 +43,7 @@ TRAIN = halfbyte.Transform(halfbyte.RandomResizedCrop(SIDE, scale=(0.25, 1.0)), 
 TEST = halfbyte.Transform(halfbyte.CenterCrop(SIDE, resize=SIDE * 8 // 7), normalize=NORMAL)
 PROBING = 0.3  # of the time: a run has few hundred steps here, and a probe costs the same as in long ones
 LARGE_TILES = TileOptions(train=80, test=32, side=256, region=600)
+STATIC = (0.95, 0.97)  # targets of StaticQuality
 BANDWIDTH = 10e6  # bytes a second, for what a run takes where bytes are short
 
 Listed = list[tuple[Path, str]]  # images and their classes
@@ -149,14 +150,13 @@ def loss(model: nn.Module, batch: dict[str, Any]) -> Tensor:
 
 
 def arms_of(task: Task, epochs: int) -> dict[str, Arm]:
-    """By name; the last ones take as many bytes as StaticQuality does."""
+    """By name; the last ones take about as many bytes as StaticQuality does."""
     ds = halfbyte.open(task.train)
     levels, epoch = ds.num_levels, len(ds) // BATCH
-    arms = {f"fidelity {k}": Arm(task.train, lambda *_, k=k: k) for k in fidelities(levels)}
+    arms = {f"fidelity {k}": at_fidelity(task, k) for k in fidelities(levels)}
     policies: dict[str, Choose] = {
-        "StaticQuality(0.95)": lambda *_: tuning.StaticQuality(0.95),
         "GradientSimilarity(0.9)": lambda model, _: tuning.GradientSimilarity(
-            model, loss, every=epoch, batches=6, share=PROBING
+            model, loss, every=epoch, share=PROBING
         ),
         "LossProbe": lambda model, optimizer: tuning.LossProbe(
             model, optimizer, loss, every=epoch, burst=8, share=PROBING
@@ -165,19 +165,27 @@ def arms_of(task: Task, epochs: int) -> dict[str, Arm]:
         "Mixture, 4 of 5 at 2": lambda *_: tuning.Mixture({2: 4, levels: 1}),
     }
     arms |= {name: Arm(task.train, choose) for name, choose in policies.items()}
-    target = ds.bytes_at(static_choice(ds)) / len(ds)
+    target = ds.bytes_at(static_choice(ds, STATIC[-1])) / len(ds)
     for name, encode in (("lower quality", at_lower_quality), ("smaller images", at_smaller_size)):
         arms[f"encoded again, {name}"] = Arm(encoded_again(task, name, target, encode), lambda *_: None)
     return arms
+
+
+def at_fidelity(task: Task, k: int) -> Arm:
+    return Arm(task.train, lambda *_: k)
 
 
 def fidelities(levels: int) -> list[int]:
     return [k for k in (1, 2, 5) if k < levels] + [levels]
 
 
-def static_choice(ds: halfbyte.Dataset) -> int:
-    assert ds.quality is not None
-    return next(k for k, value in enumerate(ds.quality.p10, start=1) if value >= 0.95)
+def static_choice(ds: halfbyte.Dataset, target: float) -> int:
+    """What StaticQuality chooses, once and for all."""
+    policy = tuning.StaticQuality(target)
+    policy.begin(ds)
+    choice = policy.choose(Moment(0, 0.0, ds.counters.to_dict()))
+    assert isinstance(choice, int)
+    return choice
 
 
 def train(task: Task, arm: Arm, *, seed: int, epochs: int) -> dict[str, Any]:
@@ -289,13 +297,25 @@ def large_photos(folder: Path) -> list[Path]:
 
 def measure(task: Task, name: str, options: argparse.Namespace) -> dict[str, Any]:
     arms = arms_of(task, options.epochs)
-    full = f"fidelity {halfbyte.open(task.train).num_levels}"
+    ds = halfbyte.open(task.train)
+    full = f"fidelity {ds.num_levels}"
+    static = {f"StaticQuality({target})": f"fidelity {static_choice(ds, target)}" for target in STATIC}
+    for fixed in static.values():
+        arms.setdefault(fixed, at_fidelity(task, int(fixed.split()[-1])))
     wanted = tuple(options.arms or arms)
-    runs: dict[str, list[dict[str, Any]]] = {arm: [] for arm in arms if arm.startswith(wanted) or arm == full}
+    always = {full, *static.values()}
+    runs: dict[str, list[dict[str, Any]]] = {
+        arm: [] for arm in arms if arm.startswith(wanted) or arm in always
+    }
     for seed in range(options.seeds):
         for arm, own in runs.items():
             own.append(train(task, arms[arm], seed=seed, epochs=options.epochs))
             print(f"{name}, {arm}, seed {seed}: {own[-1]}", flush=True)
+    # It chooses before the first step, and never again: its runs are those of what it chose.
+    runs |= {
+        name: [{**run, "decisions": [f"{fixed} throughout"]} for run in runs[fixed]]
+        for name, fixed in static.items()
+    }
     return {
         "images": len(task.images),
         "tests": sum(len(labels) for _, labels in task.tests),

@@ -18,7 +18,8 @@ FIXED, AGAIN = "fidelity ", "encoded again, "
 # What a name begins with, how it is drawn, and what stands for it in the legend.
 KINDS = (
     (FIXED, {"color": BLUES[2], "marker": "o"}, "one fidelity"),
-    ("StaticQuality", {"color": OTHERS[3], "marker": "D"}, "StaticQuality(0.95)"),
+    ("StaticQuality(0.95)", {"color": OTHERS[3], "marker": "d"}, "StaticQuality(0.95)"),
+    ("StaticQuality(0.97)", {"color": OTHERS[3], "marker": "D"}, "StaticQuality(0.97)"),
     ("GradientSimilarity", {"color": OTHERS[1], "marker": "s"}, "GradientSimilarity(0.9)"),
     ("LossProbe", {"color": OTHERS[2], "marker": "^"}, "LossProbe"),
     ("Schedule", {"color": OTHERS[4], "marker": "v"}, "a schedule"),

@@ -328,6 +328,7 @@ def test_it_is_a_value_with_a_name() -> None:
         "bound": 0.25,
         "predictor": "lorenzo",
         "coder": "fixed",
+        "signs": False,
     }
     assert not codec.fixed_rate
 

@@ -94,6 +94,8 @@ class ErrorBounded(Codec):
         return self.signs
 
     def decode_mask(self, packed: Packed) -> Tensor:
+        if not self.signs:
+            return super().decode_mask(packed)
         x = self.decode(packed)
         return torch.where(x.isnan(), x, (x > 0).to(x.dtype))
 
