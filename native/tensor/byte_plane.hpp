@@ -8,9 +8,9 @@
 // Where at least three of eight bytes are 0 they are taken out. So a long run of zeros costs next to nothing (its mask
 // is zeros too), a code word is never longer than its information by much, and fewer of them are to be read.
 //
-// A code: its greatest byte, and for all up to it the bits of their words, two in a byte, the first in the low half. The
-// size of each stream in bytes (16 bits). Words fill bytes from the top; streams take a fourth of the bytes each, rounded up,
-// and the last what is left.
+// A code: its greatest byte, and for all up to it the bits of their words, two in a byte, the first in the low half.
+// Streams: the size of each in bytes (16 bits), and their words, which fill bytes from the top. Each is of a fourth of
+// the bytes, rounded up, and the last of what is left.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +33,8 @@ std::uint8_t* encode_plane(std::span<const std::uint8_t> bytes, std::uint8_t* ou
 // What is left to be read.
 using ByteView = std::span<const std::uint8_t>;
 
-// Takes a plane from the front; up to 64 bytes after the last are written too. False, and the bytes undefined, when there
-// is none of so many bytes.
+// Takes a plane from the front; up to 64 bytes after the last are written too. False, and the bytes undefined, when
+// there is none of so many bytes.
 [[nodiscard]] bool decode_plane(ByteView& in, std::uint8_t* bytes, std::size_t count);
 
 // How bytes are divided among streams: the first of each, and the end.

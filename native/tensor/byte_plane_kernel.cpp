@@ -104,7 +104,8 @@ bool read(const std::uint8_t* in, const std::size_t* sizes, const CodeEntry* tab
   const Streams parts(count);
   const std::uint8_t* const end = in + sizes[0] + sizes[1] + sizes[2] + sizes[3];
   const std::uint8_t* const stop = end - in < 8 ? in : end - 7;
-  Stream a{in, stop, end}, b{a.next + sizes[0], stop, end}, c{b.next + sizes[1], stop, end}, d{c.next + sizes[2], stop, end};
+  Stream a{in, stop, end}, b{a.next + sizes[0], stop, end};
+  Stream c{b.next + sizes[1], stop, end}, d{c.next + sizes[2], stop, end};
   const std::uint8_t* const begins[4] = {a.next, b.next, c.next, d.next};
   std::uint8_t* const out[4] = {bytes + parts.first[0], bytes + parts.first[1], bytes + parts.first[2],
                                 bytes + parts.first[3]};

@@ -40,7 +40,8 @@ struct Piece {
   [[nodiscard]] bool predicts() const { return format.lorenzo.lags[0] != 0; }
 
   // Makes integers of some elements, and appends to the outliers.
-  std::size_t quantize(const std::byte* x, std::size_t first, std::size_t n, std::uint32_t* q, std::size_t found) const {
+  std::size_t quantize(const std::byte* x, std::size_t first, std::size_t n, std::uint32_t* q,
+                       std::size_t found) const {
     const std::size_t more =
         error_bounded_kernels().quantize[kind()](x + first * size(), n, format.grid, q, own.outliers + found);
     for (std::size_t i = found; first != 0 && i < found + more; ++i) {
@@ -119,7 +120,8 @@ bool take_integers(const Piece& piece, ByteView in, std::byte* x) {
   const bool fixed = piece.format.coder == Coder::fixed;
   if (fixed && !piece.predicts()) return take_fixed_directly(piece, in, x);
   std::uint32_t* const d = piece.own.d;
-  const bool sound = fixed ? take_fixed(in, piece.count, [&](std::size_t first) { return d + first; }, [](std::size_t) {})
+  const auto place = [&](std::size_t first) { return d + first; };
+  const bool sound = fixed ? take_fixed(in, piece.count, place, [](std::size_t) {})
                            : take_huffman(in, piece.own.bytes, d, piece.count);
   if (!sound) return false;
   integrate(piece, d);

@@ -9,9 +9,9 @@
 // 2^22 or |x - x'| is above the bound, when x' is 0 though there is a shift and x is not, and when it is NaN or infinite;
 // its q is 0. So zeros stay zero (and -0 becomes 0), and x' has never the other sign.
 //
-// Lorenzo prediction subtracts from each q those before it: at a distance, or lag, of 1 along a line, of a line along a plane,
-// of a plane along a volume, one after the other. It goes on where a line or a plane ends, which costs little and keeps
-// it simple, and begins anew with every piece of 2^16 elements. Integers wrap around.
+// Lorenzo prediction subtracts from each q those before it: at a distance, or lag, of 1 along a line, of a line along a
+// plane, of a plane along a volume, one after the other. It goes on where a line or a plane ends, which costs little
+// and is simple, and begins anew with every piece of 2^16 elements. Integers wrap around.
 //
 // A piece is coded by itself:
 //
@@ -56,8 +56,8 @@ struct ErrorBoundedFormat {
   Lorenzo lorenzo;
 };
 
-// How many of these lags are best used, of `fewest` on: 0 for none, else the first so many. By the information in a sample of the
-// integers.
+// How many of these lags are best used, of `fewest` on: 0 for none, else the first so many. By the information in a
+// sample of the integers.
 int choose_lags(const void* x, std::size_t count, const ErrorBoundedFormat& format, int fewest);
 
 struct ErrorBoundedSize {

@@ -54,7 +54,7 @@ class Cost {
 int choose_lags(const void* x, std::size_t count, const ErrorBoundedFormat& format, int fewest) {
   const auto quantize = error_bounded_kernels().quantize[static_cast<std::size_t>(format.element)];
   const auto& lags = format.lorenzo.lags;
-  const int most = static_cast<int>(std::count_if(std::begin(lags), std::end(lags), [](std::size_t lag) { return lag != 0; }));
+  const int most = static_cast<int>(std::find(std::begin(lags), std::end(lags), 0U) - std::begin(lags));
   if (fewest >= most || count < kRunLength) return std::min(fewest, most);
   std::array<Cost, kChoices> costs{};
   std::array<std::array<std::uint32_t, kIntegersAtOnce>, 8> q;
@@ -62,8 +62,8 @@ int choose_lags(const void* x, std::size_t count, const ErrorBoundedFormat& form
   const std::size_t runs = std::clamp(count / kElementsPerRun, kFewestRuns, kMostRuns);
   for (std::size_t run = 0; run < runs; ++run) {
     // Places as even as those of multiples of the golden ratio.
-    const std::size_t place = static_cast<std::size_t>(
-        static_cast<double>((run + 1) * 0x9E3779B9U & 0xFFFFFFFFU) * 0x1p-32 * static_cast<double>(count - kRunLength + 1));
+    const double fraction = static_cast<double>((run + 1) * 0x9E3779B9U & 0xFFFFFFFFU) * 0x1p-32;
+    const auto place = static_cast<std::size_t>(fraction * static_cast<double>(count - kRunLength + 1));
     const std::size_t room = place % kPiece;
     for (std::size_t corner = 0; corner < std::size_t{1} << most; ++corner) {
       const std::size_t back = (corner & 1 ? lags[0] : 0) + (corner & 2 ? lags[1] : 0) + (corner & 4 ? lags[2] : 0);
