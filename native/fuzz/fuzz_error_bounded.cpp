@@ -1,6 +1,6 @@
 // Any bytes as what the error-bounded codec made of a tensor: refused, or some tensor. And as a tensor, which comes
-// back within its bound, and does no harm after some of its coded bytes were changed. The first bytes say which of
-// these, and how.
+// back within its bound, and does no harm after some of its coded bytes were changed. The last bytes say
+// how.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -15,12 +15,12 @@ using fuzz::require;
 namespace {
 
 constexpr int kThreads = 1;
-constexpr std::size_t kHeader = 6;
+constexpr std::size_t kChoices = 5;
 
-tensor::ErrorBoundedFormat format_of(const std::uint8_t* choices) {
+tensor::ErrorBoundedFormat format_of(const std::uint8_t* choices, tensor::Coder coder) {
   const float bound = std::ldexp(1.0F, choices[1] % 32 - 20);
   tensor::ErrorBoundedFormat format{.element = static_cast<tensor::Element>(choices[0] % 3),
-                                    .coder = static_cast<tensor::Coder>(choices[0] / 3 % 2),
+                                    .coder = coder,
                                     .grid = {.bound = bound,
                                              .step = 2 * bound,
                                              .inverse = 0.5F / bound,
@@ -84,14 +84,13 @@ void go_there_and_back(std::span<const std::uint8_t> data, const tensor::ErrorBo
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size < kHeader) return 0;
-  const tensor::ErrorBoundedFormat format = format_of(data);
-  const std::span rest(data + kHeader, size - kHeader);
-  if (data[3] % 2 == 0) {
-    const std::size_t pieces = data[3] / 2 % 8 == 0 ? 1 : 0;  // more than one is rare, since it is slow
-    decode_anything(rest, data[4] | std::size_t{data[5]} << 8 | pieces << 16, format);
-  } else {
-    const std::size_t changes = std::min<std::size_t>(rest.size() / 2, data[4]);
+  if (size < kChoices) return 0;
+  const std::span rest(data, size - kChoices);
+  const std::uint8_t* const choices = data + rest.size();
+  const std::size_t changes = std::min<std::size_t>(rest.size() / 2, 3U * (choices[3] % 32));
+  for (const tensor::Coder coder : {tensor::Coder::huffman, tensor::Coder::fixed}) {
+    const tensor::ErrorBoundedFormat format = format_of(choices, coder);
+    decode_anything(rest, choices[3] | std::size_t{choices[4]} << 8, format);
     go_there_and_back(rest.first(rest.size() - changes), format, rest.last(changes));
   }
   return 0;
