@@ -237,7 +237,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument(
-        "--textures", type=int, default=3072, help="textures to train on; half as many to test"
+        "--textures", type=int, default=3072, help="to train on, half as many to test; 0: none"
     )
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--name", default="activations_compare", help="of the results file")
@@ -247,7 +247,7 @@ def main() -> None:
         print(json.dumps(peak_of(*options.peak_of)))
         return
     torch.set_num_threads(options.threads)
-    sets = {"textures": textures(options.textures)}
+    sets = {"textures": textures(options.textures)} if options.textures else {}
     if options.photos is not None:
         sets["photos"] = load_photos(options.photos)
     peaks = {
