@@ -18,7 +18,7 @@ import math
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -266,8 +266,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as work:
         for name, folder in folders_of(options, Path(work)).items():
             (Path(work) / name).mkdir()
-            results[name] = measure(prepare(folder, Path(work) / name), name, options)
-            save(options, results)
+            for result in measure(prepare(folder, Path(work) / name), name, options):
+                results[name] = result
+                save(options, results)
 
 
 def named(entry: str) -> tuple[str, Path]:
@@ -295,7 +296,8 @@ def large_photos(folder: Path) -> list[Path]:
     return [found[name] for name in sorted(found)]
 
 
-def measure(task: Task, name: str, options: argparse.Namespace) -> dict[str, Any]:
+def measure(task: Task, name: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """The results after each seed."""
     arms = arms_of(task, options.epochs)
     ds = halfbyte.open(task.train)
     full = f"fidelity {ds.num_levels}"
@@ -311,24 +313,23 @@ def measure(task: Task, name: str, options: argparse.Namespace) -> dict[str, Any
         for arm, own in runs.items():
             own.append(train(task, arms[arm], seed=seed, epochs=options.epochs))
             print(f"{name}, {arm}, seed {seed}: {own[-1]}", flush=True)
-    # It chooses before the first step, and never again: its runs are those of what it chose.
-    runs |= {
-        name: [{**run, "decisions": [f"{fixed} throughout"]} for run in runs[fixed]]
-        for name, fixed in static.items()
-    }
-    return {
-        "images": len(task.images),
-        "tests": sum(len(labels) for _, labels in task.tests),
-        "classes": task.classes,
-        "arms": {arm: summarized(own, runs[full]) for arm, own in runs.items()},
-    }
+        # It chooses before the first step, and never again: its runs are those of what it chose.
+        chosen = {
+            name: [{**run, "decisions": [f"{fixed} throughout"]} for run in runs[fixed]]
+            for name, fixed in static.items()
+        }
+        yield {
+            "images": len(task.images),
+            "tests": sum(len(labels) for _, labels in task.tests),
+            "classes": task.classes,
+            "arms": {arm: summarized(own, runs[full]) for arm, own in (runs | chosen).items()},
+        }
 
 
 def save(options: argparse.Namespace, results: dict[str, Any]) -> None:
     document = {
         "benchmark": "accuracy",
         "photos": options.source,
-        "seeds": options.seeds,
         "epochs": options.epochs,
         "side": SIDE,
         "bandwidth_bytes_per_s": BANDWIDTH,

@@ -2,9 +2,8 @@
 
     python benchmarks/draw.py [--results benchmarks/results] [--out docs]
 
-loaders_cached.svg shows images a second of each loader from the page cache; loaders_links.svg the best arm of
-each peer against the bandwidth of a link; accuracy.svg accuracy against bytes read, data set by data set;
-activations.svg accuracy against bytes held, task by task.
+loaders_cached.svg and loaders_link.svg show images a second of each loader; accuracy.svg accuracy against
+bytes read, data set by data set; activations.svg accuracy against bytes held, task by task.
 """
 
 from __future__ import annotations
@@ -18,6 +17,11 @@ from drawing import accuracy, activations, loaders
 from drawing.figures import save
 
 HERE = Path(__file__).parent
+# Of stores: what stands above, and the file.
+PICTURES = (
+    ("page cache", "Images a second, from the page cache", "loaders_cached.svg"),
+    ("10 MB/s, 20 ms", "Images a second, over a link of 10 MB/s", "loaders_link.svg"),
+)
 
 
 def main() -> None:
@@ -28,8 +32,8 @@ def main() -> None:
     if (path := options.results / "loaders.json").exists():
         document = json.loads(path.read_text())
         print("\n\n".join(loaders.tables(document)), end="\n\n")
-        save(loaders.draw_cached(document), options.out / "loaders_cached.svg")
-        save(loaders.draw_links(document), options.out / "loaders_links.svg")
+        for store, heading, name in PICTURES:
+            save(loaders.draw(document, store, heading), options.out / name)
     if documents := read_all(options.results, "accuracy*.json"):
         print("\n\n".join(accuracy.tables(documents)), end="\n\n")
         save(accuracy.draw(documents), options.out / "accuracy.svg")

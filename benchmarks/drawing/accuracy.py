@@ -49,9 +49,10 @@ def row(name: str, arm: Results) -> tuple[str, ...]:
 
 
 def caption(document: Results, result: Results) -> str:
+    seeds = len(next(iter(result["arms"].values()))["runs"])
     return (
         f"{result['images']:,} training images of {document['photos']}, {result['classes']} classes, tested "
-        f"on {result['tests']:,}; {document['epochs']} epochs, {document['seeds']} seeds."
+        f"on {result['tests']:,}; {document['epochs']} epochs, {seeds} seeds."
     )
 
 
@@ -65,7 +66,7 @@ def draw(documents: Sequence[Results]) -> Figure:
     headed(
         figure,
         "Accuracy against bytes read in training",
-        f"the same network, seeds and crops; mean of {found[0][0]['seeds']} seeds, standard errors; "
+        "the same network, seeds and crops; means over seeds and their standard errors; "
         "all tested at full fidelity",
     )
     figure.get_layout_engine().set(rect=(0, 0, 1, 1 - 0.75 / size[1]))

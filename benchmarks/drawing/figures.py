@@ -36,7 +36,7 @@ mpl.rcParams.update(
 
 def headed(figure: Figure, heading: str, below: str) -> None:
     """A heading, and a quiet line below it."""
-    figure.suptitle(heading, x=0.01, y=0.99, ha="left", va="top", fontsize=14, fontweight="semibold")
+    figure.suptitle(heading, x=0.01, y=0.99, ha="left", va="top", fontsize=14, fontweight="bold")
     inches = figure.get_size_inches()[1]
     figure.text(0.01, 1 - 0.42 / inches, below, color=QUIET, fontsize=9, va="top")
 

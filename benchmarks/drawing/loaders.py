@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from drawing.figures import BLUES, GREY, INK, OTHERS, bare, headed
+from drawing.figures import BLUES, GREY, INK, bare, headed
 from drawing.markdown import table
 
-LINK = re.compile(r"(\d+) MB/s, (\d+) ms")
 OWN = dict(zip(("2", "5", "full"), BLUES, strict=True))  # by fidelity
 
 Results = dict[str, Any]
@@ -108,15 +106,15 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def draw_cached(document: Results) -> Figure | None:
+def draw(document: Results, store: str, heading: str) -> Figure | None:
     """A bar a loader, the fastest first, with the range of the rounds; None where that was not measured."""
-    arms = measured(document, "page cache")
+    arms = measured(document, store)
     if not arms:
         return None
     ordered = sorted(arms, key=lambda name: arms[name]["per_second"])
     figure = Figure(figsize=(9, 1.3 + 0.29 * len(ordered)), layout="constrained")
     axes = figure.subplots()
-    headed(figure, "Images a second, from the page cache", setting(document))
+    headed(figure, heading, setting(document))
     figure.get_layout_engine().set(rect=(0, 0, 1, 1 - 0.75 / figure.get_size_inches()[1]))
     rates = [arms[name]["per_second"] for name in ordered]
     ranges = [arms[name]["per_second_range"] for name in ordered]
@@ -133,53 +131,6 @@ def draw_cached(document: Results) -> Figure | None:
     axes.grid(axis="y", visible=False)
     bare(axes)
     return figure
-
-
-def draw_links(document: Results) -> Figure | None:
-    """Lines over the bandwidths of links, at the highest latency that was measured; None without links."""
-    found = [match for store in document["results"] if (match := LINK.fullmatch(store))]
-    if not found:
-        return None
-    latency = max(int(match[2]) for match in found)
-    bandwidths = sorted(int(match[1]) for match in found if int(match[2]) == latency)
-    lines = {name: points for name, points in link_lines(document, bandwidths, latency).items() if points}
-    figure = Figure(figsize=(9, 5), layout="constrained")
-    axes = figure.subplots()
-    headed(figure, f"Images a second over a link, {latency} ms a request", setting(document))
-    figure.get_layout_engine().set(rect=(0, 0, 1, 1 - 0.75 / 5))
-    others = iter(OTHERS)
-    for name, points in sorted(lines.items(), key=lambda pair: -max(pair[1].values())):
-        own = document["arms"][name].startswith("halfbyte")
-        axes.plot(
-            list(points),
-            list(points.values()),
-            marker="o",
-            color=colour_of(document, name) if own else next(others),
-            linewidth=2.5 if own else 1.3,
-            markersize=6 if own else 4,
-            label=name,
-        )
-    axes.set_xscale("log")
-    axes.set_xticks(bandwidths, [f"{bandwidth} MB/s" for bandwidth in bandwidths])
-    axes.minorticks_off()
-    axes.set_ylim(bottom=0)
-    bare(axes)
-    figure.legend(loc="outside right upper", frameon=False, fontsize=9)
-    return figure
-
-
-def link_lines(document: Results, bandwidths: list[int], latency: int) -> dict[str, dict[int, float]]:
-    """Rates by bandwidth: halfbyte's Loader at each fidelity, and the fastest arm of every peer."""
-    rates: dict[str, dict[int, float]] = {}
-    for bandwidth in bandwidths:
-        for name, arm in measured(document, f"{bandwidth} MB/s, {latency} ms").items():
-            rates.setdefault(name, {})[bandwidth] = arm["per_second"]
-    chosen = [name for name in rates if name.startswith("halfbyte Loader")]
-    for peer in document["peers"]:
-        arms = [name for name in rates if document["arms"][name] == peer]
-        if not peer.startswith("halfbyte") and arms:
-            chosen.append(max(arms, key=lambda name: sum(rates[name].values())))
-    return {name: rates[name] for name in chosen}
 
 
 def colour_of(document: Results, name: str) -> str:
