@@ -39,6 +39,8 @@ def tables(documents: Sequence[Results]) -> Iterator[str]:
 def row(name: str, arm: Results) -> tuple[str, ...]:
     spread = f" ± {arm['standard_deviation']:.1f}" if "standard_deviation" in arm else ""
     error = arm.get("standard_error_of_difference")
+    if arm["bytes_against_full"] == 1:
+        return (name, "100.0%", f"{arm['accuracy']:.1f}{spread}", "", "")
     return (
         name,
         f"{arm['bytes_against_full']:.1%}",

@@ -1,6 +1,6 @@
 """Policies that choose the fidelity while training goes on.
 
-loader = halfbyte.Loader(ds, batch_size=64, fidelity=halfbyte.tuning.StaticQuality(0.95))
+loader = halfbyte.Loader(ds, batch_size=64, fidelity=halfbyte.tuning.StaticQuality())
 for batch in loader:
     ...
 print(*loader.policy.log, sep="\\n")

@@ -36,7 +36,7 @@ class Bandwidth(Policy):
     sets the pace it goes to full. Decoding counts as the link does: it too is faster at lower fidelity. The
     log says which of the two it was.
 
-    Where fidelity is bound by what the task bears, another policy says so: ``Bandwidth(StaticQuality(0.95))``
+    Where fidelity is bound by what the task bears, another policy says so: ``Bandwidth(StaticQuality())``
     is never below that policy, and above it whenever that costs no waiting.
 
     The link is judged by what it brought. One with long latency brings less when little is asked of it, so
