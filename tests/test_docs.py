@@ -13,7 +13,10 @@ from halfbyte.cli.main import main
 from photos import photo
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "docs" / "activations.md", ROOT / "docs" / "tuning.md"]
+PAGES = [
+    ROOT / "README.md",
+    *(ROOT / "docs" / f"{name}.md" for name in ("activations", "feature_maps", "tuning")),
+]
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 

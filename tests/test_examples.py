@@ -48,8 +48,20 @@ def test_a_policy_chooses_and_its_report_is_written(tmp_path: Path) -> None:
     assert "Trained on" in page
 
 
+def test_maps_between_layers_are_reported() -> None:
+    text = run_example("feature_maps.py", "--steps", 4, "--tolerance", 0.02)
+    assert "Maps between layers" in text
+    assert "with compressed maps" in text
+
+
 def test_every_example_is_run() -> None:
-    assert EXAMPLES == ["choose_fidelity.py", "hf_trainer.py", "lightning_callback.py", "plain_loop.py"]
+    assert EXAMPLES == [
+        "choose_fidelity.py",
+        "feature_maps.py",
+        "hf_trainer.py",
+        "lightning_callback.py",
+        "plain_loop.py",
+    ]
 
 
 def test_own_photos_are_read(tmp_path: Path) -> None:

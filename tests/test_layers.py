@@ -29,7 +29,10 @@ RECORDS = [
 ]
 ACTIVATIONS = [
     *("errors", "trainers", "ranks"),
-    *(f"activations.{layer}" for layer in ("codecs", "policy", "engine", "integrations", "face")),
+    *(
+        f"activations.{layer}"
+        for layer in ("codecs", "policy", "engine", "feature_maps", "integrations", "face")
+    ),
 ]
 # What each layer may import: itself and what is left of it. The two chains meet in the command line only.
 ALLOWED = {own: set(chain[: i + 1]) for chain in (RECORDS, ACTIVATIONS) for i, own in enumerate(chain)}

@@ -24,6 +24,8 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint
 
 from halfbyte.activations import comet, lossless
+from halfbyte.activations.codecs.base import Packed
+from halfbyte.activations.codecs.near_zero import NearZero
 from halfbyte.activations.codecs.sfpr import Sfpr
 from halfbyte.activations.engine.compress import compress
 from halfbyte.activations.engine.session import Session
@@ -207,6 +209,32 @@ def comet_bounds() -> None:
     assert all(0.4 < ratio < 2.5 for ratio in verified), verified
 
 
+def halves_across_a_border() -> None:
+    """Rank 0 has the first half of a model, rank 1 the second: what is packed goes over, and the gradient
+    comes back.
+    """
+    torch.manual_seed(3)
+    first, second = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU()), nn.Conv2d(8, 4, 3)
+    y = first(torch.randn(2, 3, 9, 9))
+    alone = NearZero().encode(y.detach()).decode().requires_grad_()
+    second(alone).square().sum().backward()
+    assert alone.grad is not None
+    if dist.get_rank() == 0:
+        dist.send_object_list([NearZero().encode(y.detach())], dst=1)
+        gradient = torch.empty_like(alone.grad)
+        dist.recv(gradient, src=1)
+        assert torch.equal(gradient, alone.grad)
+    else:
+        received: list[Packed | None] = [None]
+        dist.recv_object_list(received, src=0)
+        assert received[0] is not None
+        middle = received[0].decode().requires_grad_()
+        assert torch.equal(middle, alone)
+        second(middle).square().sum().backward()
+        assert middle.grad is not None
+        dist.send(middle.grad, dst=0)
+
+
 CASES = {
     case.__name__: case
     for case in (
@@ -219,6 +247,7 @@ CASES = {
         fsdp_bfloat16,
         fsdp_weights_are_freed,
         tensor_parallel,
+        halves_across_a_border,
     )
 }
 

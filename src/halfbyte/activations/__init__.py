@@ -15,12 +15,14 @@ from __future__ import annotations
 
 from halfbyte.activations.codecs.base import Codec, Packed
 from halfbyte.activations.codecs.cast import Cast
+from halfbyte.activations.codecs.channel_dct import ChannelDct
 from halfbyte.activations.codecs.error_bounded import ErrorBounded
 from halfbyte.activations.codecs.exact import Exact
 from halfbyte.activations.codecs.group_quantized import GroupQuantized
 from halfbyte.activations.codecs.indices import Indices
 from halfbyte.activations.codecs.jpeg_act import JpegAct
 from halfbyte.activations.codecs.masks import Bits, ReluMask
+from halfbyte.activations.codecs.near_zero import NearZero
 from halfbyte.activations.codecs.pool_indices import PoolIndices
 from halfbyte.activations.codecs.sfpr import Sfpr
 from halfbyte.activations.codecs.shape import ShapeOnly
@@ -29,6 +31,9 @@ from halfbyte.activations.codecs.zero_value import ZeroValue
 from halfbyte.activations.engine.compress import compress
 from halfbyte.activations.engine.ledger import Ledger
 from halfbyte.activations.engine.preview import Preview, preview
+from halfbyte.activations.feature_maps.attach import feature_maps
+from halfbyte.activations.feature_maps.boundary import Boundary, compress_boundary
+from halfbyte.activations.feature_maps.maps import Comparison, FeatureMaps
 from halfbyte.activations.policy.ac_gc import ac_gc
 from halfbyte.activations.policy.budget import budget
 from halfbyte.activations.policy.comet import comet
@@ -44,14 +49,19 @@ from halfbyte.activations.policy.sfpr import sfpr
 __all__ = [
     "Bits",
     "Bound",
+    "Boundary",
     "Cast",
+    "ChannelDct",
     "Codec",
+    "Comparison",
     "ErrorBounded",
     "Exact",
+    "FeatureMaps",
     "GroupQuantized",
     "Indices",
     "JpegAct",
     "Ledger",
+    "NearZero",
     "Need",
     "Packed",
     "Plan",
@@ -69,6 +79,8 @@ __all__ = [
     "budget",
     "comet",
     "compress",
+    "compress_boundary",
+    "feature_maps",
     "gist",
     "group_quantized",
     "jpeg_act",

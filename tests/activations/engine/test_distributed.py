@@ -1,4 +1,4 @@
-"""Data parallel, sharded and tensor-parallel training, on two processes."""
+"""Data parallel, sharded, tensor-parallel and split training, on two processes."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import asdict
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor
 
 from halfbyte.activations.codecs.layout import Layout
@@ -40,6 +41,13 @@ class Packed:
     def nbytes(self) -> int:
         """Bytes held: every part, with its masks, scales, counts and padding."""
         return sum(part.untyped_storage().nbytes() for part in self.parts)
+
+    def to(self, device: torch.device) -> Packed:
+        """The same bytes on another device, where the tensor will be decoded. To send it to another process,
+        pickle it.
+        """
+        parts = tuple(part.to(device) for part in self.parts)
+        return Packed(self.codec, self.layout.on(device), parts, self.detail, self.why)
 
     def decode(self) -> Tensor:
         """The tensor: its size, strides, type and device; exact or not, as the codec promises. Can be called

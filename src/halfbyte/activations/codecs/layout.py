@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 
+import torch
 from torch import Tensor
 
 __all__ = ["Layout"]
@@ -51,6 +53,12 @@ class Layout:
             step *= size[d]
         self.dense = all(size[d] == 1 or restored[d] == stride[d] for d in stored)
         self.restored_stride = stride if self.dense else tuple(restored)
+
+    def on(self, device: torch.device) -> Layout:
+        """The same layout on another device."""
+        moved = copy(self)
+        moved.device = device
+        return moved
 
     def flat(self, x: Tensor) -> Tensor:
         """The stored elements of `x` in memory order, shape (numel,): a view where there are no gaps."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from halfbyte.activations.engine.compress import compress
+from halfbyte.activations.engine.example import run_example, tensors_of, unchanged
 from halfbyte.activations.engine.exclusion import Exclude
 from halfbyte.activations.engine.ledger import Ledger
 from halfbyte.activations.policy.saved_tensor import PolicyFunction
@@ -61,38 +60,10 @@ def preview(
     """
     ledger = Ledger()
     compressor = compress(model, policy=policy, exclude=exclude, min_bytes=min_bytes, ledger=ledger)
-    with _unchanged(model), torch.enable_grad(), compressor:
+    with unchanged(model), torch.enable_grad(), compressor:
         # Only the graph stays, so that outputs that nobody would hold in training are not held here.
-        nodes = [tensor.grad_fn for tensor in _tensors(_call(model, example)) if tensor.grad_fn is not None]
+        nodes = [
+            tensor.grad_fn for tensor in tensors_of(run_example(model, example)) if tensor.grad_fn is not None
+        ]
         compressor.reach(nodes)
     return Preview(ledger)
-
-
-def _call(model: nn.Module, example: Any) -> Any:
-    if isinstance(example, Mapping):
-        return model(**example)
-    return model(*example) if isinstance(example, (tuple, list)) else model(example)
-
-
-def _tensors(output: Any) -> Iterator[Tensor]:
-    if isinstance(output, Tensor):
-        yield output
-    elif isinstance(output, Mapping):
-        for value in output.values():
-            yield from _tensors(value)
-    elif isinstance(output, (tuple, list)):
-        for value in output:
-            yield from _tensors(value)
-
-
-@contextmanager
-def _unchanged(model: nn.Module) -> Iterator[None]:
-    """Buffers (the statistics of normalization) and random generators as they were."""
-    before = {name: buffer.detach().clone() for name, buffer in model.named_buffers()}
-    try:
-        with torch.random.fork_rng():
-            yield
-    finally:
-        with torch.no_grad():
-            for name, buffer in model.named_buffers():
-                buffer.copy_(before[name])

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
-from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from halfbyte.activations.engine.layers import OUTSIDE, label_of
 from halfbyte.activations.engine.row import ACTIVATIONS, Kind, Row, Sums, ratio_of
+from halfbyte.activations.engine.tables import new_table, render
 from halfbyte.activations.engine.units import format_ratio, format_share, format_size
 
 if TYPE_CHECKING:
@@ -21,8 +19,6 @@ __all__ = ["By", "draw_report", "format_baselines"]
 
 By = Literal["savers", "module", "codec", "tensor"]
 
-# Wide enough that rich folds cells only where a column says so.
-_WIDTH = 400
 _WIDEST_CELL = 44
 
 _CELLS: dict[str, Callable[[Row], str]] = {
@@ -60,7 +56,7 @@ def draw_report(ledger: Ledger, by: By = "savers") -> str:
         raise ValueError(f"report(by={by!r}): expected one of {', '.join(map(repr, _LINES))}")
     steps = max(ledger.steps, 1)
     heading = f"Saved for backward, for one of {ledger.steps} steps" if steps > 1 else "Saved for backward"
-    table = _render(_table(ledger, by, steps))
+    table = render(_table(ledger, by, steps))
     return "\n".join([heading, "", *table, "", *_totals(ledger, steps)])
 
 
@@ -72,7 +68,7 @@ def _table(ledger: Ledger, by: By, steps: int) -> Table:
     ordered = list(lines.values())
     if by in ("savers", "codec"):  # modules and tensors stay in the order in which they ran
         ordered.sort(key=lambda rows: -sum(row.before for row in rows))
-    table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
+    table = new_table()
     for label in labels:
         table.add_column(label, max_width=_WIDEST_CELL, overflow="fold")
     for header in ("tensors", "shape", "before", "after", "ratio", "error", "worst", "pack", "unpack"):
@@ -102,15 +98,6 @@ def _shape(rows: list[Row]) -> str:
     sizes = {row.size for row in rows}
     size = sizes.pop()
     return "various" if sizes or size is None else "x".join(map(str, size)) or "scalar"
-
-
-def _render(table: Table) -> list[str]:
-    """Lines of plain text: what goes to files and notebooks must hold no colour codes."""
-    out = io.StringIO()
-    # Names of modules are data: neither markup nor emoji codes.
-    console = Console(file=out, width=_WIDTH, color_system=None, markup=False, emoji=False, highlight=False)
-    console.print(table)
-    return [line.rstrip() for line in out.getvalue().rstrip().splitlines()]
 
 
 def _totals(ledger: Ledger, steps: int) -> list[str]:

@@ -1,0 +1,1 @@
+"""Maps on their way from layer to layer, in fewer bytes: at inference, in training, and between devices."""
