@@ -38,11 +38,12 @@ NEAR_ZERO: list[act.Codec] = [
     *(act.NearZero(2.0**-bits, bits) for bits in (4, 5, 6)),
 ]
 CHANNEL_DCT: list[act.Codec] = [act.ChannelDct(bits=bits) for bits in (4, 5, 6, 7, 8)]
+ERROR_BOUNDED: list[act.Codec] = [act.ErrorBounded(2.0**-k, relative=True) for k in (3, 4, 5, 6, 7)]
 FAMILIES = {
     "JPEG-ACT": JPEG,
     "2-D DCT and near zero": JPEG + NEAR_ZERO,
     "channel DCT": CHANNEL_DCT,
-    "all": JPEG + NEAR_ZERO + CHANNEL_DCT,
+    "error-bounded": ERROR_BOUNDED,
 }
 
 

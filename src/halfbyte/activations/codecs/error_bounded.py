@@ -12,7 +12,7 @@ from torch import Tensor
 from halfbyte.activations.codecs import integer_pieces
 from halfbyte.activations.codecs.base import Codec, Packed
 from halfbyte.activations.codecs.dtypes import check_float
-from halfbyte.activations.codecs.grid import grid_of
+from halfbyte.activations.codecs.grid import Grid, grid_of
 from halfbyte.activations.codecs.integer_pieces import Coder, Format
 from halfbyte.activations.codecs.layout import Layout
 from halfbyte.activations.codecs.zero_value import ZeroValue
@@ -45,6 +45,8 @@ class ErrorBounded(Codec):
         signs: what is not 0 does not become 0: elements become ⌈|x| / (2 · bound)⌉, with their sign, and come
             back as the middle of what gives that. So the mask is held, exactly, and errors do not depend on
             the size of an element. For what a ReLU put out: a mask beside it would take a bit an element.
+        relative: `bound` is a share of the tensor's largest finite magnitude, instead of in its unit. Waits
+            for the device.
 
     Raises:
         ValueError: an option is not one of these.
@@ -57,6 +59,7 @@ class ErrorBounded(Codec):
     predictor: Literal["auto", "none", "lorenzo"] = "auto"
     coder: Coder = "huffman"
     signs: bool = False
+    relative: bool = False
 
     fixed_rate = False
 
@@ -74,8 +77,10 @@ class ErrorBounded(Codec):
         layout = Layout(x)
         lags = () if self.predictor == "none" else _lags(layout)
         fewest = 0 if self.predictor == "auto" else 1
-        parts, used = integer_pieces.encode(layout.flat(x), self._format(layout), lags, fewest=fewest)
-        packed = Packed(self, layout, parts, detail=used)
+        flat = layout.flat(x)
+        grid = grid_of(self._absolute(flat), signs=self.signs)
+        parts, used = integer_pieces.encode(flat, self._format(layout, grid), lags, fewest=fewest)
+        packed = Packed(self, layout, parts, detail=(grid, used))
         if packed.nbytes < layout.numel * layout.dtype.itemsize or layout.numel == 0:
             return packed
         exact = ZeroValue().encode(x)
@@ -83,12 +88,20 @@ class ErrorBounded(Codec):
         return exact
 
     def decode(self, packed: Packed) -> Tensor:
-        layout = packed.layout
-        flat = integer_pieces.decode(packed.parts, layout.numel, self._format(layout), packed.detail)
-        return layout.restore(flat)
+        layout, (grid, used) = packed.layout, packed.detail
+        return layout.restore(
+            integer_pieces.decode(packed.parts, layout.numel, self._format(layout, grid), used)
+        )
 
-    def _format(self, layout: Layout) -> Format:
-        return Format(layout.dtype, self.coder, grid_of(self.bound, signs=self.signs))
+    def _format(self, layout: Layout, grid: Grid) -> Format:
+        return Format(layout.dtype, self.coder, grid)
+
+    def _absolute(self, flat: Tensor) -> float:
+        """The bound in the unit of the elements."""
+        if not self.relative:
+            return self.bound
+        largest = float(torch.where(flat.isfinite(), flat, 0).abs().max()) if flat.numel() else 0.0
+        return self.bound * largest
 
     def holds_mask(self, packed: Packed) -> bool:
         return self.signs
@@ -105,8 +118,7 @@ class ErrorBounded(Codec):
             options.append(self.predictor)
         if self.coder != "huffman":
             options.append(self.coder)
-        if self.signs:
-            options.append("signs")
+        options += [name for name in ("signs", "relative") if getattr(self, name)]
         return f"ErrorBounded({', '.join(options)})"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from functools import cache
+from functools import lru_cache
 from typing import NamedTuple
 
 __all__ = ["Grid", "grid_of"]
@@ -29,7 +29,7 @@ class Grid(NamedTuple):
     shift: float
 
 
-@cache
+@lru_cache(maxsize=1024)
 def grid_of(bound: float, *, signs: bool = False) -> Grid:
     """The grid for errors of at most `bound` > 0, or next to nothing less.
 

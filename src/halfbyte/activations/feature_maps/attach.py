@@ -10,6 +10,7 @@ from torch import nn
 
 from halfbyte.activations.codecs.base import Codec
 from halfbyte.activations.codecs.channel_dct import ChannelDct
+from halfbyte.activations.codecs.error_bounded import ErrorBounded
 from halfbyte.activations.codecs.jpeg_act import JpegAct
 from halfbyte.activations.codecs.near_zero import NearZero
 from halfbyte.activations.codecs.sfpr import Sfpr
@@ -24,6 +25,7 @@ CANDIDATES: tuple[Codec, ...] = (
     *(NearZero(bits=bits) for bits in (3, 4, 5, 6, 7, 8)),
     *(NearZero(2.0**-bits, bits) for bits in (4, 5, 6)),
     *(ChannelDct(bits=bits) for bits in (5, 6, 7, 8)),
+    *(ErrorBounded(2.0**-bits, relative=True) for bits in (4, 5, 6, 7)),
     *(JpegAct(table, "divide", "nearest", "rle") for table in ("optL", "optH")),
 )
 """What calibration chooses from, unless it is told."""
