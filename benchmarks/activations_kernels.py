@@ -166,9 +166,9 @@ def main() -> None:
     results: dict[str, Any] = {}
     most = torch.get_num_threads()
     for kind, x in maps.items():
-        for isa in _native.tensor_isas():
-            _native.set_tensor_isa(isa)
-            best = isa == _native.tensor_isas()[-1]
+        for isa in _native.instruction_sets():
+            _native.set_instruction_set(isa)
+            best = isa == _native.instruction_sets()[-1]
             for threads in (1, most) if best else (most,):
                 torch.set_num_threads(threads)
                 arms = [*peers(x), *codecs(x)] if best else codecs(x)

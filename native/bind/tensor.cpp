@@ -9,7 +9,7 @@
 
 #include "bind/arrays.hpp"
 #include "bind/module.hpp"
-#include "tensor/isa.hpp"
+#include "base/isa.hpp"
 #include "tensor/pages.hpp"
 #include "tensor/parallel.hpp"
 
@@ -26,23 +26,23 @@ namespace {
 
 std::vector<std::string> isas() {
   std::vector<std::string> names;
-  for (const tensor::Isa isa : tensor::available_isas()) names.emplace_back(name_of(isa));
+  for (const Isa isa : available_isas()) names.emplace_back(name_of(isa));
   return names;
 }
 
 void choose_isa(const std::string& name) {
-  for (const tensor::Isa isa : tensor::available_isas()) {
-    if (name_of(isa) == name) return tensor::set_isa(isa);
+  for (const Isa isa : available_isas()) {
+    if (name_of(isa) == name) return set_isa(isa);
   }
-  refuse("instruction set " + name + " is not among tensor_isas()");
+  refuse("instruction set " + name + " is not among instruction_sets()");
 }
 
 }  // namespace
 
 void add_tensor(nb::module_& module) {
-  module.def("tensor_isas", &isas, "The instruction sets that kernels on tensors can use here, plainest first.");
-  module.def("tensor_isa", [] { return std::string(name_of(tensor::current_isa())); }, "The instruction set in use.");
-  module.def("set_tensor_isa", &choose_isa, nb::arg("name"),
+  module.def("instruction_sets", &isas, "The instruction sets that kernels can use here, plainest first.");
+  module.def("instruction_set", [] { return std::string(name_of(current_isa())); }, "The instruction set in use.");
+  module.def("set_instruction_set", &choose_isa, nb::arg("name"),
              "Use another instruction set, for tests and benchmarks. Results are the same, bit for bit.");
   module.def("set_openmp", [](std::uintptr_t entry) { tensor::set_openmp(reinterpret_cast<tensor::OpenMp>(entry)); },
              nb::arg("entry"), "Run kernels on the threads of this OpenMP runtime: the address of its GOMP_parallel.");

@@ -18,7 +18,7 @@
 #include <span>
 
 #include "tensor/code_lengths.hpp"
-#include "tensor/isa.hpp"
+#include "base/isa.hpp"
 
 namespace halfbyte::tensor {
 

@@ -29,7 +29,7 @@
 #include <span>
 
 #include "tensor/element.hpp"
-#include "tensor/isa.hpp"
+#include "base/isa.hpp"
 #include "tensor/pieces.hpp"
 
 namespace halfbyte::tensor {

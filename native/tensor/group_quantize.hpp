@@ -18,7 +18,7 @@
 
 #include "tensor/counter_random.hpp"
 #include "tensor/element.hpp"
-#include "tensor/isa.hpp"
+#include "base/isa.hpp"
 
 namespace halfbyte::tensor {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tensor/isa.hpp"
+#include "base/isa.hpp"
 
 namespace halfbyte::tensor {
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "tensor/element.hpp"
-#include "tensor/isa.hpp"
+#include "base/isa.hpp"
 #include "tensor/jpeg_act_tables.hpp"
 
 namespace halfbyte::tensor {

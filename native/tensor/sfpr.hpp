@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "tensor/element.hpp"
-#include "tensor/isa.hpp"
+#include "base/isa.hpp"
 
 namespace halfbyte::tensor {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "tensor/isa.hpp"
+#include "base/isa.hpp"
 
 namespace halfbyte::tensor {
 

@@ -231,6 +231,7 @@ void test_damaged_tensor(std::size_t count, const ErrorBoundedFormat& format) {
 }  // namespace halfbyte::tensor
 
 int main() {
+  using namespace halfbyte;
   using namespace halfbyte::tensor;
   test_codes();
   for (const Isa isa : available_isas()) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "tensor/isa.hpp"
+#include "base/isa.hpp"
 
 namespace halfbyte::tensor {
 namespace {
@@ -72,6 +72,7 @@ void test_all(std::size_t count) {
 }  // namespace halfbyte::tensor
 
 int main() {
+  using namespace halfbyte;
   using namespace halfbyte::tensor;
   for (const Isa isa : available_isas()) {
     set_isa(isa);

@@ -10,6 +10,7 @@
 
 #include "tests/check.hpp"
 
+using namespace halfbyte;
 using namespace halfbyte::tensor;
 
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "check.hpp"
-#include "tensor/isa.hpp"
+#include "base/isa.hpp"
 
 #define HALFBYTE_NAME(isa) #isa
 #define HALFBYTE_NAME_OF(isa) HALFBYTE_NAME(isa)
@@ -169,6 +169,7 @@ bool runs_here() {
 }  // namespace halfbyte::tensor::HALFBYTE_ISA
 
 int main() {
+  using namespace halfbyte;
   using namespace halfbyte::tensor;
   if (!HALFBYTE_ISA::runs_here()) return 0;
   HALFBYTE_ISA::test_half<BFloat16>();

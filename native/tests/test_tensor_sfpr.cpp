@@ -9,6 +9,7 @@
 #include "tensor/workspace.hpp"
 #include "tests/check.hpp"
 
+using namespace halfbyte;
 using namespace halfbyte::tensor;
 
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "tensor/isa.hpp"
+#include "base/isa.hpp"
 #include "tensor/masks.hpp"
 
 namespace halfbyte::tensor {
@@ -49,6 +49,7 @@ void test_all(T value) {
 }  // namespace halfbyte::tensor
 
 int main() {
+  using namespace halfbyte;
   using namespace halfbyte::tensor;
   for (const Isa isa : available_isas()) {
     set_isa(isa);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "tensor/isa.hpp"
+#include "base/isa.hpp"
 #include "tensor/masks.hpp"
 
 // Conversions of single elements, which are the same everywhere.
@@ -137,6 +137,7 @@ void test_damage(std::size_t count, ZeroFormat format) {
 }  // namespace halfbyte::tensor
 
 int main() {
+  using namespace halfbyte;
   using namespace halfbyte::tensor;
   for (const Isa isa : available_isas()) {
     set_isa(isa);

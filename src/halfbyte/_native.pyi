@@ -353,15 +353,15 @@ def ms_ssim(a: numpy.typing.NDArray[numpy.uint8], b: numpy.typing.NDArray[numpy.
     Source: Wang, Simoncelli, Bovik: Multiscale structural similarity for image quality assessment (2003).
     """
 
-def tensor_isas() -> list[str]:
+def instruction_sets() -> list[str]:
     """
     The instruction sets that kernels on tensors can use here, plainest first.
     """
 
-def tensor_isa() -> str:
+def instruction_set() -> str:
     """The instruction set in use."""
 
-def set_tensor_isa(name: str) -> None:
+def set_instruction_set(name: str) -> None:
     """
     Use another instruction set, for tests and benchmarks. Results are the same, bit for bit.
     """

@@ -11,7 +11,7 @@ from torch import Tensor
 from halfbyte import _native
 from halfbyte.activations.codecs.layout import Layout
 
-ISAS = tuple(_native.tensor_isas())
+ISAS = tuple(_native.instruction_sets())
 FLOATS = (torch.float32, torch.bfloat16, torch.float16)
 INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
@@ -83,13 +83,13 @@ def using_isa(name: str) -> Iterator[None]:
     """Native kernels for this instruction set until the end of the block, on one thread: starting more for so
     little takes long where tests share their cores.
     """
-    before = _native.tensor_isa()
-    _native.set_tensor_isa(name)
+    before = _native.instruction_set()
+    _native.set_instruction_set(name)
     try:
         with on_threads(1):
             yield
     finally:
-        _native.set_tensor_isa(before)
+        _native.set_instruction_set(before)
 
 
 @contextmanager

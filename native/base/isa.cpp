@@ -1,18 +1,28 @@
-#include "tensor/isa.hpp"
+#include "base/isa.hpp"
 
 #include <array>
 #include <atomic>
 
-namespace halfbyte::tensor {
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace halfbyte {
 namespace {
 
 constexpr std::array<std::string_view, 3> kNames = {"portable", "avx2", "avx512"};
 constexpr std::array<Isa, 3> kAll = {Isa::portable, Isa::avx2, Isa::avx512};
 
 #if defined(__x86_64__)
+// Conversion between float16 and float32, which __builtin_cpu_supports does not know in all compilers.
+bool has_f16c() {
+  unsigned eax, ebx, ecx, edx;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+
 bool has_avx2() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") &&
-         __builtin_cpu_supports("f16c");
+         has_f16c();
 }
 
 // VBMI2 (Ice Lake, Zen 4 and later) brings compressing and expanding bytes, which zero-value coding rests on.
@@ -53,4 +63,4 @@ Isa current_isa() { return chosen().load(std::memory_order_relaxed); }
 
 void set_isa(Isa isa) { chosen().store(isa, std::memory_order_relaxed); }
 
-}  // namespace halfbyte::tensor
+}  // namespace halfbyte

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-namespace halfbyte::tensor {
+namespace halfbyte {
 
 enum class Isa : int { portable = 0, avx2, avx512 };
 
@@ -19,7 +19,7 @@ std::span<const Isa> available_isas();
 Isa current_isa();
 void set_isa(Isa isa);  // one of available_isas()
 
-}  // namespace halfbyte::tensor
+}  // namespace halfbyte
 
 // A family of kernels is a struct of function pointers `Kernels`, of which every instruction set defines one constant
 // `name` (a file *_kernel.cpp is compiled once for each, with HALFBYTE_ISA as its namespace).
