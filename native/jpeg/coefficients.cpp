@@ -26,21 +26,6 @@ void read_all(Reading& reading) {
   reading.arrays = jpeg_read_coefficients(reading.info);
 }
 
-struct Rows {
-  jpeg_decompress_struct* info;
-  jvirt_barray_ptr array;
-  std::span<const Block*> rows;
-};
-
-// libjpeg-turbo keeps its virtual arrays in memory, so a row stays where it is until the object is destroyed.
-void find_rows(Rows& work) {
-  const auto common = reinterpret_cast<j_common_ptr>(work.info);
-  const auto access = work.info->mem->access_virt_barray;
-  for (std::size_t row = 0; row < work.rows.size(); ++row) {
-    work.rows[row] = access(common, work.array, static_cast<JDIMENSION>(row), 1, FALSE)[0];
-  }
-}
-
 Status damaged(Status status, int message_code) {
   if (message_code == JERR_ARITH_NOTIMPL) {
     return Status::failure(Code::unsupported_image, "arithmetic coding: this build of libjpeg cannot read it");
@@ -75,9 +60,10 @@ Status Coefficients::collect(jvirt_barray_ptr* arrays) {
     plane.columns = component.width_in_blocks;
     plane.rows = component.height_in_blocks;
     std::copy_n(component.quant_table->quantval, 64, plane.table.begin());
-    plane.block_rows.resize(plane.rows);
-    Rows rows{&info_, arrays[i], plane.block_rows};
+    std::vector<JBLOCKROW> found(plane.rows);
+    BlockRows rows{reinterpret_cast<j_common_ptr>(&info_), arrays[i], found};
     if (!guarded(errors_, find_rows, rows)) return damaged(failure_of(errors_), errors_.base.msg_code);
+    plane.block_rows.assign(found.begin(), found.end());
   }
   return {};
 }

@@ -5,7 +5,9 @@
 #include <string>
 
 #include "image/color.hpp"
+#include "jpeg/later_scans.hpp"
 #include "jpeg/libjpeg.hpp"
+#include "jpeg/scan_reader.hpp"
 
 namespace halfbyte::jpeg {
 namespace {
@@ -27,6 +29,9 @@ struct Machine {
   ScanLimit scan_limit;
   const Sample* sample;
   const DecodeOptions* options;
+  std::span<const Bytes> slices;  // what libjpeg reads itself
+  bool all_at_once;               // it takes in all of it before any pixel, so that coefficients can be added
+  jvirt_barray_ptr* coefficients;
   Resampler* resampler;
   std::uint8_t* spare_row;      // of any colours
   int scale;                    // eighths
@@ -38,10 +43,12 @@ struct Machine {
 
 class Owner {
  public:
-  Owner(const Sample& sample, const DecodeOptions& options) : machine_{} {
+  Owner(const Sample& sample, const DecodeOptions& options, const LaterScans* later) : machine_{} {
     machine_.info.err = install(machine_.errors);
     machine_.sample = &sample;
     machine_.options = &options;
+    machine_.slices = later == nullptr ? sample.slices : std::span<const Bytes>(later->head);
+    machine_.all_at_once = later != nullptr;
   }
   ~Owner() { jpeg_destroy_decompress(&machine_.info); }
   Owner(const Owner&) = delete;
@@ -55,7 +62,7 @@ class Owner {
 
 void read_header(Machine& m) {
   jpeg_create_decompress(&m.info);
-  attach(&m.info, m.source, m.sample->slices);
+  attach(&m.info, m.source, m.slices);
   jpeg_read_header(&m.info, TRUE);
   const auto common = reinterpret_cast<j_common_ptr>(&m.info);
   if (m.info.image_width != m.sample->width || m.info.image_height != m.sample->height) {
@@ -120,11 +127,39 @@ void start(Machine& m) {
   m.info.dct_method = JDCT_ISLOW;
   m.info.do_fancy_upsampling = TRUE;
   m.info.do_block_smoothing = FALSE;
+  m.info.buffered_image = m.all_at_once ? TRUE : FALSE;
   jpeg_start_decompress(&m.info);  // takes in all scans when there are several
+  if (m.all_at_once) {
+    while (jpeg_consume_input(&m.info) != JPEG_REACHED_EOI) {
+    }
+    m.coefficients = jpeg_read_coefficients(&m.info);
+  }
   if (m.info.output_width != static_cast<JDIMENSION>(scaled(m.info.image_width, m.scale)) ||
       m.info.output_height != static_cast<JDIMENSION>(scaled(m.info.image_height, m.scale))) {
     fail(reinterpret_cast<j_common_ptr>(&m.info), Code::unsupported_image, "this libjpeg scales in another way");
   }
+}
+
+// Adds the scans that libjpeg was not given. False for damage.
+bool add(const LaterScans& later, Machine& m) {
+  std::vector<ScanPlane> planes(static_cast<std::size_t>(m.info.num_components));
+  for (int i = 0; i < m.info.num_components; ++i) {
+    const jpeg_component_info& component = m.info.comp_info[i];
+    ScanPlane& plane = planes[static_cast<std::size_t>(i)];
+    plane.columns = component.width_in_blocks;
+    plane.rows = component.height_in_blocks;
+    plane.h = static_cast<std::uint32_t>(component.h_samp_factor);
+    plane.v = static_cast<std::uint32_t>(component.v_samp_factor);
+    plane.block_rows.resize((plane.rows + plane.v - 1) / plane.v * plane.v);
+    plane.known.assign(std::size_t{plane.columns} * plane.rows, 0);
+    BlockRows rows{reinterpret_cast<j_common_ptr>(&m.info), m.coefficients[i], plane.block_rows};
+    if (!guarded(m.errors, find_rows, rows)) return false;
+  }
+  return read_scans(later, planes);
+}
+
+void open_output(Machine& m) {
+  if (m.all_at_once) jpeg_start_output(&m.info, m.info.input_scan_number);
   const auto all = static_cast<int>(m.info.output_width);
   m.exact = crops_exactly(m);
   const Range columns = m.exact ? widened(m.resampler->columns(), all) : Range{0, all};
@@ -155,11 +190,10 @@ void read_rows(Machine& m) {
   }
 }
 
-}  // namespace
-
-Status decode(const Sample& sample, const DecodeOptions& options) {
+// With `later`, libjpeg reads what comes before those scans, and makes pixels of all.
+Status decode(const Sample& sample, const DecodeOptions& options, const LaterScans* later) {
   static thread_local Resampler resampler;
-  Owner owner(sample, options);
+  Owner owner(sample, options, later);
   Machine& m = owner.machine();
   if (!guarded(m.errors, read_header, m)) return failure_of(m.errors);
   if (!plan_colours(m)) {
@@ -171,6 +205,8 @@ Status decode(const Sample& sample, const DecodeOptions& options) {
   resampler.plan(sample.request, scaled(sample.width, m.scale), scaled(sample.height, m.scale),
                  static_cast<double>(kFullScale) / m.scale);
   if (!guarded(m.errors, start, m)) return failure_of(m.errors);
+  if (later != nullptr && !add(*later, m)) return Status::failure(Code::corrupt_image, "damaged scan");
+  if (!guarded(m.errors, open_output, m)) return failure_of(m.errors);
   resampler.allocate(m.begin, m.width, m.channels);
   Buffer spare_row(static_cast<std::size_t>(m.width) * static_cast<std::size_t>(m.info.output_components));
   m.spare_row = spare_row.data();
@@ -178,6 +214,16 @@ Status decode(const Sample& sample, const DecodeOptions& options) {
   resampler.trim();
   if (!complete) return failure_of(m.errors);
   return warnings_of(m.errors);
+}
+
+}  // namespace
+
+Status decode(const Sample& sample, const DecodeOptions& options) {
+  if (const auto later = later_scans(sample.slices, options.limits)) {
+    Status status = decode(sample, options, &*later);
+    if (status.ok()) return status;
+  }
+  return decode(sample, options, nullptr);  // all by libjpeg, which has the words for what is wrong
 }
 
 }  // namespace halfbyte::jpeg

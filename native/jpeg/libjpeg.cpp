@@ -195,6 +195,13 @@ void check_limits(j_decompress_ptr info, const Limits& limits) {
   }
 }
 
+void find_rows(BlockRows& wanted) {
+  for (std::size_t row = 0; row < wanted.rows.size(); ++row) {
+    wanted.rows[row] =
+        wanted.info->mem->access_virt_barray(wanted.info, wanted.array, static_cast<JDIMENSION>(row), 1, TRUE)[0];
+  }
+}
+
 void attach(j_decompress_ptr info, ScanLimit& limit, std::uint32_t max_scans) {
   std::memset(&limit, 0, sizeof limit);
   limit.base.progress_monitor = count_scans;

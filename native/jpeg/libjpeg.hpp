@@ -72,6 +72,16 @@ void attach(j_compress_ptr info, BufferSink& sink, Buffer& buffer);
 // After jpeg_read_header: refuses (by `fail`) what is over the limits, before libjpeg allocates for it.
 void check_limits(j_decompress_ptr info, const Limits& limits);
 
+// The rows of blocks of a virtual array, from the first on. libjpeg-turbo keeps all of it in memory, so they stay where
+// they are until the object is destroyed. For `guarded`.
+struct BlockRows {
+  j_common_ptr info;
+  jvirt_barray_ptr array;
+  std::span<JBLOCKROW> rows;
+};
+
+void find_rows(BlockRows& wanted);
+
 // Ends decoding by `fail` once more scans came than the limit allows.
 struct ScanLimit {
   jpeg_progress_mgr base;

@@ -354,9 +354,7 @@ def ms_ssim(a: numpy.typing.NDArray[numpy.uint8], b: numpy.typing.NDArray[numpy.
     """
 
 def instruction_sets() -> list[str]:
-    """
-    The instruction sets that kernels on tensors can use here, plainest first.
-    """
+    """The instruction sets that kernels can use here, plainest first."""
 
 def instruction_set() -> str:
     """The instruction set in use."""

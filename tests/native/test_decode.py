@@ -15,6 +15,9 @@ import simplejpeg
 from PIL import Image, ImageOps
 
 from decoding import decode, pixels, resized
+from halfbyte import _native
+from halfbyte.codecs.jpeg import encode_jpeg
+from halfbyte.codecs.scan_script import ScanScript
 from photos import jpeg, photo
 
 FULL_CASES = [
@@ -163,3 +166,17 @@ def test_float_output_goes_through_the_table(mode: str) -> None:
     ):
         assert decode([[data]], [(60, 44)], out, lut=table) == []
         assert np.array_equal(out[0], expected)
+
+
+@pytest.mark.parametrize("isa", _native.instruction_sets())
+@pytest.mark.parametrize("script", ["standard", "spectral", "fine"])
+def test_all_instruction_sets_read_the_same_scans(isa: str, script: str) -> None:
+    data = jpeg(photo_of(210, 133), quality=96, subsampling=2)
+    stream = b"".join(encode_jpeg(data, key="", script=ScanScript.preset(script)).slices)
+    present = _native.instruction_set()
+    _native.set_instruction_set(isa)
+    try:
+        found = pixels(stream, (210, 133), (210, 133))
+    finally:
+        _native.set_instruction_set(present)
+    assert np.array_equal(found, np.asarray(Image.open(io.BytesIO(data))))
