@@ -7,6 +7,9 @@ A data set is an image folder: train/ and test/ with a folder for each class, or
 fourth image then tests. Or it is made of large photographs: tiles of 256 pixels, the class is the photograph,
 and training and testing have regions of their own. Without any, tiles of the photographs that the demo uses.
 All are tested at full fidelity.
+
+What the results file holds of an earlier call with the same settings is kept, and gone on from: more seeds,
+or other arms.
 """
 
 from __future__ import annotations
@@ -47,6 +50,7 @@ STATIC = (0.95, 0.97)  # targets of StaticQuality
 BANDWIDTH = 10e6  # bytes a second, for what a run takes where bytes are short
 
 Listed = list[tuple[Path, str]]  # images and their classes
+Runs = list[dict[str, Any]]  # one a seed: accuracy, bytes, seconds, decisions
 Choose = Callable[[nn.Module, torch.optim.Optimizer], Fidelity | FidelityPolicy]
 
 
@@ -224,26 +228,23 @@ def accuracy(model: nn.Module, tests: list[tuple[Tensor, Tensor]]) -> float:
     return round(100 * right / sum(len(labels) for _, labels in tests), 2)
 
 
-def summarized(runs: list[dict[str, Any]], full: list[dict[str, Any]]) -> dict[str, Any]:
+def summarized(runs: Runs, full: Runs) -> dict[str, Any]:
     """Means over seeds; whether the loss against full fidelity is within one standard error of it."""
     own, reference = ([run["accuracy"] for run in some] for some in (runs, full))
     size = statistics.mean(run["bytes"] for run in runs)
     result: dict[str, Any] = {
         "accuracy": round(statistics.mean(own), 2),
-        "runs": own,
         "against_full": round(statistics.mean(own) - statistics.mean(reference), 2),
         "megabytes": round(size / 1e6, 2),
         "bytes_against_full": round(size / statistics.mean(run["bytes"] for run in full), 4),
         "seconds_to_fetch": round(size / BANDWIDTH, 1),
-        "seconds": [run["seconds"] for run in runs],
+        "runs": runs,
     }
     if len(own) > 1:
         error = math.sqrt((statistics.variance(own) + statistics.variance(reference)) / len(own))
         result["standard_deviation"] = round(statistics.stdev(own), 2)
         result["standard_error_of_difference"] = round(error, 2)
         result["at_parity"] = statistics.mean(own) >= statistics.mean(reference) - error
-    if "decisions" in runs[0]:
-        result["decisions"] = runs[0]["decisions"]
     return result
 
 
@@ -258,15 +259,17 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="one seed, three epochs")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--name", default="accuracy", help="of the results file")
+    parser.add_argument("--fresh", action="store_true", help="forget what the results file holds")
     options = parser.parse_args()
     if options.quick:
         options.seeds, options.epochs = 1, 3
     torch.set_num_threads(options.threads)
-    results: dict[str, Any] = {}
+    results = {} if options.fresh else recorded(options)
     with tempfile.TemporaryDirectory() as work:
         for name, folder in folders_of(options, Path(work)).items():
             (Path(work) / name).mkdir()
-            for result in measure(prepare(folder, Path(work) / name), name, options):
+            before = results.get(name, {}).get("arms", {})
+            for result in measure(prepare(folder, Path(work) / name), name, options, before):
                 results[name] = result
                 save(options, results)
 
@@ -296,46 +299,72 @@ def large_photos(folder: Path) -> list[Path]:
     return [found[name] for name in sorted(found)]
 
 
-def measure(task: Task, name: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """The results after each seed."""
+def measure(
+    task: Task, name: str, options: argparse.Namespace, before: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """The results after each seed, those that were there before included."""
     arms = arms_of(task, options.epochs)
     ds = halfbyte.open(task.train)
     full = f"fidelity {ds.num_levels}"
     static = {f"StaticQuality({target})": f"fidelity {static_choice(ds, target)}" for target in STATIC}
     for fixed in static.values():
         arms.setdefault(fixed, at_fidelity(task, int(fixed.split()[-1])))
-    wanted = tuple(options.arms or arms)
-    always = {full, *static.values()}
-    runs: dict[str, list[dict[str, Any]]] = {
-        arm: [] for arm in arms if arm.startswith(wanted) or arm in always
-    }
+    wanted = {arm for arm in arms if arm.startswith(tuple(options.arms or arms))} | {full, *static.values()}
+    runs: dict[str, Runs] = {arm: before.get(arm, {}).get("runs", []) for arm in arms}
     for seed in range(options.seeds):
         for arm, own in runs.items():
-            own.append(train(task, arms[arm], seed=seed, epochs=options.epochs))
-            print(f"{name}, {arm}, seed {seed}: {own[-1]}", flush=True)
-        # It chooses before the first step, and never again: its runs are those of what it chose.
-        chosen = {
-            name: [{**run, "decisions": [f"{fixed} throughout"]} for run in runs[fixed]]
-            for name, fixed in static.items()
-        }
+            if arm in wanted and len(own) == seed:
+                own.append(train(task, arms[arm], seed=seed, epochs=options.epochs))
+                print(f"{name}, {arm}, seed {seed}: {own[-1]}", flush=True)
         yield {
             "images": len(task.images),
             "tests": sum(len(labels) for _, labels in task.tests),
             "classes": task.classes,
-            "arms": {arm: summarized(own, runs[full]) for arm, own in (runs | chosen).items()},
+            "arms": {
+                arm: summarized(own, runs[full]) for arm, own in with_static(runs, static).items() if own
+            },
         }
 
 
-def save(options: argparse.Namespace, results: dict[str, Any]) -> None:
-    document = {
+def with_static(runs: dict[str, Runs], static: dict[str, str]) -> dict[str, Runs]:
+    """StaticQuality too: it chooses before the first step, and never again, so its runs are those at that
+    fidelity."""
+    chosen = {
+        name: [{**run, "decisions": [f"{fixed} throughout"]} for run in runs[fixed]]
+        for name, fixed in static.items()
+    }
+    return runs | chosen
+
+
+def settings(options: argparse.Namespace) -> dict[str, Any]:
+    """What results must have in common to stand beside each other."""
+    return {
         "benchmark": "accuracy",
         "photos": options.source,
         "epochs": options.epochs,
         "side": SIDE,
         "bandwidth_bytes_per_s": BANDWIDTH,
-        "machine": machine(),
-        "results": results,
     }
+
+
+def recorded(options: argparse.Namespace) -> dict[str, Any]:
+    """What an earlier call with these settings found."""
+    path = RESULTS / f"{options.name}.json"
+    if not path.exists():
+        return {}
+    document = json.loads(path.read_text())
+    for key, value in settings(options).items():
+        if document[key] != value:
+            raise SystemExit(
+                f"{path} is of {key} {document[key]!r}, expected {value!r}; name another file by --name, or "
+                f"give --fresh"
+            )
+    results: dict[str, Any] = document["results"]
+    return results
+
+
+def save(options: argparse.Namespace, results: dict[str, Any]) -> None:
+    document = {**settings(options), "machine": machine(), "results": results}
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{options.name}.json").write_text(json.dumps(document, indent=2) + "\n")
 
