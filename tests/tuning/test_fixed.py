@@ -113,6 +113,54 @@ def test_a_schedule_goes_on_after_a_resume(dataset_path: Path) -> None:
     assert [(d.epoch, d.fidelity) for d in policy.log] == [(0, 1), (1, 2)]
 
 
+def test_a_schedule_leaves_the_word_to_policies(dataset_path: Path) -> None:
+    inner, last = EveryStep(), EveryStep()
+    policy = Schedule({1: inner, 0: 4, 2: None, 3: last})
+    source = loader(dataset_path, policy)
+    seen = []
+    for _ in range(4):
+        list(source)
+        seen.append(source.fidelity)
+    full = source.dataset.num_levels
+    assert inner.asked == [(1, step) for step in range(5)]
+    assert last.asked == [(3, step) for step in range(5)]
+    assert seen == [4, inner.fidelity, full, last.fidelity]
+    changes = [1 + (step + 1) % 3 for step in range(5)], [1 + step % 3 for step in range(5)]
+    assert [d.fidelity for d in policy.log] == [4, *changes[0], full, *changes[1]]
+    assert {d.why for d in policy.log if d.epoch in (1, 3)} == {"it is time"}
+    assert len(policy.history.rows) == 20
+
+
+@pytest.mark.parametrize("stop", [2, 7, 12])
+def test_a_schedule_resumes_its_policies(dataset_path: Path, stop: int) -> None:
+    def schedule() -> Schedule:
+        return Schedule({0: EveryStep(), 2: 3})
+
+    whole = schedule()
+    source = loader(dataset_path, whole)
+    first = loader(dataset_path, schedule())
+    state: Any = None
+    steps = 0
+    for _ in range(3):
+        list(source)
+        for _ in first if state is None else ():
+            steps += 1
+            if steps == stop:
+                state = through_json(first.state_dict())
+                break
+    first.close()
+    policy = schedule()
+    second = loader(dataset_path, policy)
+    second.load_state_dict(state)
+    while second.epoch < 3:
+        list(second)
+    assert [(d.epoch, d.step, d.fidelity) for d in policy.log] == [
+        (d.epoch, d.step, d.fidelity) for d in whole.log
+    ]
+    with pytest.raises(StateError, match=r"policies from epochs \[0\] on, expected \[\]"):
+        loader(dataset_path, Schedule({0: 1})).load_state_dict(state)
+
+
 def test_a_mixture_draws_as_the_loader_does(dataset_path: Path) -> None:
     source = loader(dataset_path, Mixture({2: 3, 5: 1}))
     list(source)

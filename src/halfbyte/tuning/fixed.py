@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+from halfbyte.errors import StateError
 from halfbyte.loader.dataset import Dataset
-from halfbyte.loader.fidelity import Fidelity, Moment, fidelity_mix
+from halfbyte.loader.fidelity import Fidelity, FidelityPolicy, Moment, describe_fidelity, fidelity_mix
 from halfbyte.tuning.policy import Policy
 
 __all__ = ["Fixed", "Mixture", "Schedule"]
@@ -14,15 +16,18 @@ __all__ = ["Fixed", "Mixture", "Schedule"]
 class Schedule(Policy):
     """Another fidelity from an epoch on: ``Schedule({0: 3, 10: 6, 20: None})`` goes from low to high.
 
+    What holds may be left to another policy: ``Schedule({0: StaticQuality(), 80: None})`` ends in full. The
+    last epochs matter most: the network gets used to the images that it is tested on.
+
     Args:
-        fidelities: epoch to what holds from its start: k, a mixture {k: weight}, or None for full. Epoch 0
-            must be there.
+        fidelities: epoch to what holds from its start: k, a mixture {k: weight}, None for full, or a policy.
+            Epoch 0 must be there.
 
     Raises:
         ValueError: epoch 0 is missing, or an epoch is no integer of 0 or more.
     """
 
-    def __init__(self, fidelities: Mapping[int, Fidelity]) -> None:
+    def __init__(self, fidelities: Mapping[int, Fidelity | FidelityPolicy]) -> None:
         super().__init__()
         for epoch in fidelities:
             if isinstance(epoch, bool) or not isinstance(epoch, int) or epoch < 0:
@@ -30,20 +35,50 @@ class Schedule(Policy):
         if 0 not in fidelities:
             raise ValueError(f"schedule with epochs {sorted(fidelities)}: add what holds from epoch 0 on")
         self.fidelities = dict(sorted(fidelities.items()))
+        self._inner = {
+            epoch: inner for epoch, inner in self.fidelities.items() if isinstance(inner, FidelityPolicy)
+        }
 
     def begin(self, dataset: Dataset) -> None:
         super().begin(dataset)
         for fidelity in self.fidelities.values():
-            fidelity_mix(fidelity, dataset.num_levels)
+            if isinstance(fidelity, FidelityPolicy):
+                fidelity.begin(dataset)
+            else:
+                fidelity_mix(fidelity, dataset.num_levels)
 
     def decide(self, moment: Moment) -> Fidelity:
         since = max(epoch for epoch in self.fidelities if epoch <= moment.epoch)
-        if self.step or (self.log and self.log[-1].epoch >= since):
+        begins = not (self.log and self.log[-1].epoch >= since)
+        answer = self.fidelities[since]
+        if isinstance(answer, FidelityPolicy):
+            answer = answer.choose(moment)
+            if not begins and describe_fidelity(fidelity_mix(answer, self.dataset.num_levels)) == self._now:
+                return self._now
+        elif not begins:
             return self._now
-        return self.conclude(self.fidelities[since], self._why(since))
+        return self.conclude(answer, self._why(since))
 
     def _why(self, since: int) -> str:
+        inner = self._inner.get(since)
+        if isinstance(inner, Policy):
+            return inner.log[-1].why
         return f"the schedule says so from epoch {since} on"
+
+    def state_dict(self) -> dict[str, Any]:
+        inner = {str(epoch): policy.state_dict() for epoch, policy in self._inner.items()}
+        return {**super().state_dict(), "inner": inner}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        super().load_state_dict(state)
+        inner = {int(epoch): own for epoch, own in state["inner"].items()}
+        if inner.keys() != self._inner.keys():
+            raise StateError(
+                f"state: it is of a schedule with policies from epochs {sorted(inner)} on, expected "
+                f"{sorted(self._inner)}; make the schedule of the run that saved it"
+            )
+        for epoch, policy in self._inner.items():
+            policy.load_state_dict(inner[epoch])
 
     def __repr__(self) -> str:
         return f"Schedule({self.fidelities})"
