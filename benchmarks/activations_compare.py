@@ -13,7 +13,7 @@ import argparse
 import json
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,9 @@ POLICIES: dict[str, Callable[[torch.optim.Optimizer], Any]] = {
     "gist": lambda _: act.gist(),
 }
 EXACT = ("none", "checkpoint")
-STEPS_TO_PEAK = 24  # by then policies have settled
+SETTLED = 24  # steps; by then policies have settled
+ROUNDS, STEPS_A_ROUND = 7, 8
+PARTS = ("peak", "steps", "accuracy")
 
 
 class Run:
@@ -85,30 +87,23 @@ class Recomputed(nn.Module):
 
 
 def train(net: str, task: Task, arm: str, *, seed: int, epochs: int) -> dict[str, Any]:
-    """One run: the accuracy on the test images, the seconds of a step, and the bytes saved for backward."""
+    """One run: the accuracy on the test images, and the bytes saved for backward."""
     (images, labels), (test_images, test_labels) = task.train, task.test
     run = Run(net, task, arm, seed=seed, steps=epochs * (len(images) // BATCH))
     generator = torch.Generator().manual_seed(1000 + seed)
-    seconds = []
     for epoch in range(epochs):
         if run.compressor is not None:
             run.compressor.set_epoch(epoch)
         order = torch.randperm(len(images), generator=generator)
         for rows in order.split(BATCH)[: len(images) // BATCH]:
             batch = augmented(images[rows], generator, mirrored=task.mirrored)
-            start = time.perf_counter()
             run.step(batch, labels[rows])
-            seconds.append(time.perf_counter() - start)
     model = run.model.eval()
     with torch.inference_mode():
         edge = slice(MARGIN, MARGIN + SIDE)
         scores = torch.cat([model(normalized(part[:, :, edge, edge])) for part in test_images.split(256)])
     right = (scores.argmax(1) == test_labels).double().mean()
-    return {
-        "accuracy": round(100 * float(right), 2),
-        "step_ms": round(1000 * statistics.median(seconds), 1),
-        **saved(run.compressor),
-    }
+    return {"accuracy": round(100 * float(right), 2), **saved(run.compressor)}
 
 
 def saved(compressor: act.compress | None) -> dict[str, Any]:
@@ -128,18 +123,50 @@ def ratio(rows: list[Any]) -> float:
     return sum(row.before for row in rows) / max(1, sum(row.after for row in rows))
 
 
+def settled(net: str, arm: str) -> Callable[[], None]:
+    """A step on a batch that stays the same, when some have been made."""
+    task = textures(BATCH)
+    run = Run(net, task, arm, seed=0, steps=SETTLED + (ROUNDS + 1) * STEPS_A_ROUND)
+    batch = augmented(task.train[0], torch.Generator().manual_seed(0), mirrored=False)
+
+    def step() -> None:
+        run.step(batch, task.train[1])
+        run.optimizer.zero_grad()
+
+    for _ in range(SETTLED):
+        step()
+    return step
+
+
+def steps_of(net: str, arms: list[str]) -> dict[str, dict[str, float]]:
+    """Milliseconds a step, all arms in turn, the plain one among them; the ratio is the median of those
+    within a round, since machines drift from round to round."""
+    steps = {arm: settled(net, arm) for arm in dict.fromkeys(["none", *arms])}
+    seconds: dict[str, list[float]] = {arm: [] for arm in steps}
+    for _ in range(ROUNDS):
+        for arm, step in steps.items():
+            start = time.perf_counter()
+            for _ in range(STEPS_A_ROUND):
+                step()
+            seconds[arm].append((time.perf_counter() - start) / STEPS_A_ROUND)
+    return {
+        arm: {
+            "step_ms": round(1000 * statistics.median(own), 1),
+            "against_none": round(
+                statistics.median(a / b for a, b in zip(own, seconds["none"], strict=True)), 3
+            ),
+        }
+        for arm, own in seconds.items()
+    }
+
+
 def peak_of(net: str, arm: str) -> dict[str, Any]:
     """In this process: MiB at the peak of a step, beyond what is there between steps."""
-    task = textures(BATCH)
-    run = Run(net, task, arm, seed=0, steps=STEPS_TO_PEAK + 2)
-    batch = augmented(task.train[0], torch.Generator().manual_seed(0), mirrored=False)
-    for _ in range(STEPS_TO_PEAK):
-        run.step(batch, task.train[1])
-    run.optimizer.zero_grad()
+    step = settled(net, arm)
     before = resident_bytes()
     peak: dict[str, int] = {}
     with sampled_peak(peak):
-        run.step(batch, task.train[1])
+        step()
     return {"peak_mib": round((peak["peak"] - before) / MIB, 1)}
 
 
@@ -148,7 +175,7 @@ def summarized(runs: list[dict[str, Any]]) -> dict[str, Any]:
     mean = {"accuracy": round(statistics.mean(accuracy), 2), "runs": accuracy}
     if len(accuracy) > 1:
         mean["standard_deviation"] = round(statistics.stdev(accuracy), 2)
-    for name in ("ratio", "ratio_of_convolution_inputs", "held_bytes", "step_ms"):
+    for name in ("ratio", "ratio_of_convolution_inputs", "held_bytes"):
         if name in runs[0]:
             mean[name] = round(statistics.mean(run[name] for run in runs), 2)
     if "ratio" in mean:
@@ -170,46 +197,63 @@ def main() -> None:
     )
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--name", default="activations_compare", help="of the results file")
+    parser.add_argument(
+        "--only",
+        choices=PARTS,
+        help="measure this alone, and keep the rest of the results file; steps need a quiet machine",
+    )
     parser.add_argument("--peak-of", nargs=2, metavar=("NET", "ARM"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.peak_of:
         print(json.dumps(peak_of(*options.peak_of)))
         return
     torch.set_num_threads(options.threads)
+    path = RESULTS / f"{options.name}.json"
+    document = json.loads(path.read_text()) if options.only else {"benchmark": "activations_compare"}
+    for part in PARTS if options.only is None else [options.only]:
+        for found in MEASURE[part](options):
+            document |= {**found, "machine": machine()}
+            RESULTS.mkdir(exist_ok=True)
+            path.write_text(json.dumps(document, indent=2) + "\n")
+
+
+def peaks(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    yield {
+        "peak_mib": {
+            net: {arm: elsewhere(__file__, "--peak-of", net, arm)["peak_mib"] for arm in options.arms}
+            for net in options.nets
+        }
+    }
+
+
+def steps(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    yield {"steps": {net: steps_of(net, options.arms) for net in options.nets}}
+
+
+def accuracies(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """What there is after each seed."""
     sets = {"textures": textures(options.textures)} if options.textures else {}
     if options.photos is not None:
         sets["photos"] = load_photos(options.photos)
-    peaks = {
-        net: {arm: elsewhere(__file__, "--peak-of", net, arm)["peak_mib"] for arm in options.arms}
-        for net in options.nets
-    }
-    results: dict[str, dict[str, Any]] = {}
+    runs: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for seed in range(options.seeds):
         for kind, task in sets.items():
             for net in options.nets:
                 for arm in options.arms:
                     run = train(net, task, arm, seed=seed, epochs=options.epochs)
                     print(f"{kind}, {net}, {arm}, seed {seed}: {run}", flush=True)
-                    results.setdefault(f"{net} on {kind}", {}).setdefault(arm, []).append(run)
-                save(options, results, peaks, seed + 1)
+                    runs.setdefault(f"{net} on {kind}", {}).setdefault(arm, []).append(run)
+        yield {
+            "photos": options.source,
+            "seeds": seed + 1,
+            "epochs": options.epochs,
+            "results": {
+                task: {arm: summarized(own) for arm, own in arms.items()} for task, arms in runs.items()
+            },
+        }
 
 
-def save(
-    options: argparse.Namespace, results: dict[str, dict[str, Any]], peaks: dict[str, Any], seeds: int
-) -> None:
-    document = {
-        "benchmark": "activations_compare",
-        "photos": options.source,
-        "seeds": seeds,
-        "epochs": options.epochs,
-        "machine": machine(),
-        "peak_mib": peaks,
-        "results": {
-            task: {arm: summarized(runs) for arm, runs in arms.items()} for task, arms in results.items()
-        },
-    }
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{options.name}.json").write_text(json.dumps(document, indent=2) + "\n")
+MEASURE = {"peak": peaks, "steps": steps, "accuracy": accuracies}
 
 
 if __name__ == "__main__":

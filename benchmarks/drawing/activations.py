@@ -9,31 +9,37 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from drawing.figures import BLUES, INK, OTHERS, QUIET, bare, headed
+from drawing.figures import BLUES, OTHERS, QUIET, bare, headed
 from drawing.markdown import table
 
 Results = dict[str, Any]
-# What a name begins with, and how it is drawn.
-LOOKS = (
-    ("sfpr", {"color": BLUES[1], "marker": "o"}),
-    ("jpeg_act", {"color": BLUES[2], "marker": "s"}),
-    ("comet", {"color": OTHERS[3], "marker": "D"}),
-    ("ac_gc", {"color": OTHERS[0], "marker": "^"}),
-    ("group", {"color": OTHERS[1], "marker": "v"}),
-    ("gist", {"color": OTHERS[4], "marker": "P"}),
-)
+COMET, JPEG, GROUP = OTHERS[3], BLUES[2], OTHERS[1]
+LOOKS: dict[str, Results] = {
+    "sfpr": {"color": BLUES[1], "marker": "o"},
+    "jpeg_act optL5H": {"color": JPEG, "marker": "s"},
+    "jpeg_act optH": {"color": JPEG, "marker": "s", "fillstyle": "none"},
+    "comet 0.01": {"color": COMET, "marker": "D"},
+    "comet 0.02": {"color": COMET, "marker": "D", "fillstyle": "none"},
+    "comet 0.01, jpeg_act": {"color": COMET, "marker": "p"},
+    "ac_gc 0.5": {"color": OTHERS[0], "marker": "^"},
+    "group 4 bits": {"color": GROUP, "marker": "v"},
+    "group 2 bits": {"color": GROUP, "marker": "v", "fillstyle": "none"},
+    "group 1 bit": {"color": GROUP, "marker": "1"},
+    "gist": {"color": OTHERS[4], "marker": "P"},
+}
+RATIOS = {"ratio": "of all that is saved", "ratio_of_convolution_inputs": "of what convolutions read"}
 
 
 def tables(documents: Sequence[Results]) -> Iterator[str]:
     for document, task, arms in tasks(documents):
-        peaks = document["peak_mib"][task.split(" on ")[0]]
-        plain = arms["none"]
-        rows = [row(name, arm, plain, peaks[name]) for name, arm in arms.items()]
+        net = task.split(" on ")[0]
+        peaks, steps = document["peak_mib"][net], document["steps"][net]
+        rows = [row(name, arm, arms["none"], peaks[name], steps[name]) for name, arm in arms.items()]
         head = ("", "top-1", "against none", "ratio", "of convolution inputs", "peak, MiB", "step")
         yield f"### {task}\n\n{table(head, rows)}"
 
 
-def row(name: str, arm: Results, plain: Results, peak: float) -> tuple[str, ...]:
+def row(name: str, arm: Results, plain: Results, peak: float, step: Results) -> tuple[str, ...]:
     return (
         name,
         f"{arm['accuracy']:.1f} ± {arm.get('standard_deviation', 0):.1f}",
@@ -41,7 +47,7 @@ def row(name: str, arm: Results, plain: Results, peak: float) -> tuple[str, ...]
         f"{arm['ratio']:.1f}x" if "ratio" in arm else "",
         f"{arm['ratio_of_convolution_inputs']:.1f}x" if "ratio" in arm else "",
         f"{peak:.0f}",
-        f"{arm['step_ms'] / plain['step_ms']:.2f}",
+        f"{step['against_none']:.2f}",
     )
 
 
@@ -59,40 +65,35 @@ def error(arm: Results, plain: Results) -> float:
 
 
 def draw(documents: Sequence[Results]) -> Figure:
-    """A drawing a task; up and to the right is better."""
+    """Two drawings a task, of all that is saved and of the inputs of convolutions; up and right is better."""
     found = list(tasks(documents))
-    columns = min(2, len(found))
-    rows = math.ceil(len(found) / columns)
-    size = (4.6 * columns, 1.2 + 3.2 * rows)
+    size = (9.2, 1.6 + 3.2 * len(found))
     figure = Figure(figsize=size, layout="constrained")
     below = f"difference in top-1 to training without compression; mean of {found[0][0]['seeds']} seeds"
     headed(figure, "Accuracy against how much less is held", f"{below} and its standard error")
     figure.get_layout_engine().set(rect=(0, 0, 1, 1 - 0.75 / size[1]))
-    grid = figure.subplots(rows, columns, squeeze=False).flatten()
-    for axes, (_, task, arms) in zip(grid, found, strict=False):
-        draw_task(axes, task, arms)
-    for axes in grid[len(found) :]:
-        axes.set_visible(False)
+    grid = figure.subplots(len(found), len(RATIOS), squeeze=False)
+    for row_of_axes, (_, task, arms) in zip(grid, found, strict=True):
+        for axes, (ratio, of) in zip(row_of_axes, RATIOS.items(), strict=True):
+            draw_task(axes, arms, ratio)
+            axes.set_title(f"{task}: {of}")
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False, fontsize=9)
     return figure
 
 
-def draw_task(axes: Axes, task: str, arms: Results) -> None:
-    plain = arms["none"]
+def draw_task(axes: Axes, arms: Results, ratio: str) -> None:
     axes.axhline(0, color=QUIET, linewidth=1)
     for name, arm in arms.items():
-        look = next((look for begin, look in LOOKS if name.startswith(begin)), None)
-        if look is None or "ratio" not in arm:
-            continue
-        y = difference(arm, plain)
-        axes.errorbar(arm["ratio"], y, error(arm, plain), elinewidth=1, markersize=6, **look)
-        axes.annotate(
-            name, (arm["ratio"], y), (5, 5), textcoords="offset points", fontsize=7, color=INK, rotation=20
-        )
+        if name in LOOKS:
+            y, spread = difference(arm, arms["none"]), error(arm, arms["none"])
+            axes.errorbar(
+                arm[ratio], y, spread, linestyle="none", elinewidth=1, markersize=6, label=name, **LOOKS[name]
+            )
     axes.set_xscale("log")
     axes.set_xticks([2, 4, 8, 16], ["2x", "4x", "8x", "16x"])
     axes.minorticks_off()
     axes.margins(x=0.12, y=0.2)
-    axes.set_title(task)
     axes.set_xlabel("bytes saved for backward, over bytes held (float32)")
     axes.set_ylabel("top-1, points")
     bare(axes)

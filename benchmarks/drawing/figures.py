@@ -49,4 +49,5 @@ def bare(axes: Axes) -> None:
 def save(figure: Figure | None, path: Path) -> None:
     """As SVG without a date; nothing where there is no figure."""
     if figure is not None:
-        figure.savefig(path, metadata={"Date": None}, facecolor="white")
+        path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, metadata={"Date": None}, facecolor="white")
