@@ -23,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,8 @@ TRAIN = halfbyte.Transform(halfbyte.RandomResizedCrop(SIDE, scale=(0.25, 1.0)), 
 TEST = halfbyte.Transform(halfbyte.CenterCrop(SIDE, resize=SIDE * 8 // 7), normalize=NORMAL)
 PROBING = 0.3  # of the time: a run has few hundred steps here, and a probe costs the same as in long ones
 LARGE_TILES = TileOptions(train=80, test=32, side=256, region=600)
-STATIC = (0.95, 0.97)  # targets of StaticQuality
+STATIC = (0.95, 0.97)  # targets of StaticQuality: the paper's, and ours
+COSINES = (0.9, 0.995)  # thresholds of GradientSimilarity, likewise
 BANDWIDTH = 10e6  # bytes a second, for what a run takes where bytes are short
 
 Listed = list[tuple[Path, str]]  # images and their classes
@@ -159,9 +161,9 @@ def arms_of(task: Task, epochs: int) -> dict[str, Arm]:
     levels, epoch = ds.num_levels, len(ds) // BATCH
     arms = {f"fidelity {k}": at_fidelity(task, k) for k in fidelities(levels)}
     policies: dict[str, Choose] = {
-        "GradientSimilarity(0.9)": lambda model, _: tuning.GradientSimilarity(
-            model, loss, every=epoch, share=PROBING
-        ),
+        f"GradientSimilarity({threshold})": partial(similarity, threshold, epoch) for threshold in COSINES
+    }
+    policies |= {
         "LossProbe": lambda model, optimizer: tuning.LossProbe(
             model, optimizer, loss, every=epoch, burst=8, share=PROBING
         ),
@@ -175,12 +177,18 @@ def arms_of(task: Task, epochs: int) -> dict[str, Arm]:
     return arms
 
 
+def similarity(
+    threshold: float, every: int, model: nn.Module, _: torch.optim.Optimizer
+) -> tuning.GradientSimilarity:
+    return tuning.GradientSimilarity(model, loss, threshold=threshold, every=every, share=PROBING)
+
+
 def at_fidelity(task: Task, k: int) -> Arm:
     return Arm(task.train, lambda *_: k)
 
 
 def fidelities(levels: int) -> list[int]:
-    return [k for k in (1, 2, 5) if k < levels] + [levels]
+    return [k for k in (1, 2, 4, 5) if k < levels] + [levels]
 
 
 def static_choice(ds: halfbyte.Dataset, target: float) -> int:

@@ -18,9 +18,14 @@ FIXED, AGAIN = "fidelity ", "encoded again, "
 # What a name begins with, how it is drawn, and what stands for it in the legend.
 KINDS = (
     (FIXED, {"color": BLUES[2], "marker": "o"}, "one fidelity"),
-    ("StaticQuality(0.95)", {"color": OTHERS[3], "marker": "d"}, "StaticQuality(0.95)"),
+    ("StaticQuality(0.95)", {"color": OTHERS[3], "marker": "D", "fillstyle": "none"}, "StaticQuality(0.95)"),
     ("StaticQuality(0.97)", {"color": OTHERS[3], "marker": "D"}, "StaticQuality(0.97)"),
-    ("GradientSimilarity", {"color": OTHERS[1], "marker": "s"}, "GradientSimilarity(0.9)"),
+    (
+        "GradientSimilarity(0.9)",
+        {"color": OTHERS[1], "marker": "s", "fillstyle": "none"},
+        "GradientSimilarity(0.9)",
+    ),
+    ("GradientSimilarity(0.995)", {"color": OTHERS[1], "marker": "s"}, "GradientSimilarity(0.995)"),
     ("LossProbe", {"color": OTHERS[2], "marker": "^"}, "LossProbe"),
     ("Schedule", {"color": OTHERS[4], "marker": "v"}, "a schedule"),
     ("Mixture", {"color": OTHERS[5], "marker": "P"}, "a mixture"),

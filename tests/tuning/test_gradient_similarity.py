@@ -47,13 +47,13 @@ def test_texture_needs_a_high_fidelity(textured_path: Path) -> None:
 
 
 def test_colour_needs_the_lowest_only(coloured_path: Path) -> None:
-    policy = trained(coloured_path)
+    policy = trained(coloured_path, threshold=0.9)
     assert [d.fidelity for d in policy.log] == [FULL, 1, 1]
     # The first that serves ends the search.
     assert policy.log[1].figures.keys() == {"cosine_1", "seconds"}
     value = policy.log[1].figures["cosine_1"]
     assert str(policy.log[1]) == (
-        f"epoch 1, step 0: fidelity 1, since its gradient has a cosine of {value:.3f} with that of full, and "
+        f"epoch 1, step 0: fidelity 1, since its gradient has a cosine of {value:.4f} with that of full, and "
         "0.92 is needed"
     )
 
@@ -131,7 +131,7 @@ def scripted(policy: GradientSimilarity, values: list[list[float]]) -> None:
 
 
 def test_cosines_about_the_threshold_change_nothing(coloured_path: Path) -> None:
-    policy = policy_of(nn.Identity(), every=1, candidates=[2, 5], threshold=0.9, hysteresis=0.05)
+    policy = policy_of(nn.Identity(), every=1, candidates=[2, 5], threshold=0.9, hysteresis=0.5)
     scripted(
         policy,
         [
@@ -191,7 +191,7 @@ def test_probes_that_fail_mean_full(coloured_path: Path, function: Any, reason: 
 
 def test_a_low_fidelity_goes_when_gradients_fail(coloured_path: Path) -> None:
     model = Net()
-    policy = policy_of(model, every=4)
+    policy = policy_of(model, every=4, threshold=0.9)
     loader = loader_of(coloured_path, policy)
     assert len(list(loader)) == 8
     assert loader.fidelity == 1
@@ -235,7 +235,7 @@ def test_a_resumed_run_decides_the_same(textured_path: Path) -> None:
         {"threshold": 1},
         {"threshold": math.nan},
         {"hysteresis": -0.01},
-        {"hysteresis": 0.2},
+        {"hysteresis": 1},
         {"hysteresis": math.nan},
     ],
 )

@@ -48,7 +48,7 @@ def run(path, kind, rank, function=loss, **options):
     optimizer = optimizer_of(model)
     common = {"share": math.inf, "every": 2, "batch_size": 16, "candidates": [1, 4, 6], **options}
     if kind == "gradient":
-        policy = GradientSimilarity(model, function, batches=4, **common)
+        policy = GradientSimilarity(model, function, batches=4, threshold=0.9, **common)
     elif kind == "loss":
         policy = LossProbe(model, optimizer, function, burst=24, tolerance=0.1, **common)
     else:
