@@ -46,28 +46,34 @@ def test_ranks_ask_equally_often_though_one_has_a_batch_less(dataset_path: Path)
     assert len(asked[0]) == 27
 
 
+def stopped(path: Path, policy: Policy, steps: int) -> Any:
+    """The state of a run after so many batches."""
+    source = loader(path, policy)
+    while steps:
+        for _ in source:
+            steps -= 1
+            if not steps:
+                break
+    state = through_json(source.state_dict())
+    source.close()
+    return state
+
+
+def run(path: Path, policy: Policy, *, epochs: int, state: Any = None) -> list[tuple[int, int, Any]]:
+    """What is decided until the end, from the start or from a state."""
+    source = loader(path, policy)
+    if state is not None:
+        source.load_state_dict(state)
+    while source.epoch < epochs:
+        list(source)
+    return [(d.epoch, d.step, d.fidelity) for d in policy.log]
+
+
 @pytest.mark.parametrize("stop", [0, 1, 3, 5])
 def test_a_resumed_run_decides_what_the_whole_run_does(dataset_path: Path, stop: int) -> None:
-    whole = EveryStep()
-    source = loader(dataset_path, whole)
-    for _ in range(2):
-        list(source)
-
-    first = loader(dataset_path, EveryStep())
-    state = first.state_dict()
-    for step, _ in enumerate(first, start=1):
-        if step == stop:
-            state = through_json(first.state_dict())
-            break
-    first.close()
-    policy = EveryStep()
-    second = loader(dataset_path, policy)
-    second.load_state_dict(state)
-    while second.epoch < 2:
-        list(second)
-    assert [(d.epoch, d.step, d.fidelity) for d in policy.log] == [
-        (d.epoch, d.step, d.fidelity) for d in whole.log
-    ]
+    state = stopped(dataset_path, EveryStep(), stop)
+    whole = run(dataset_path, EveryStep(), epochs=2)
+    assert run(dataset_path, EveryStep(), epochs=2, state=state) == whole
 
 
 def test_a_fixed_fidelity_is_what_the_number_is(dataset_path: Path) -> None:
@@ -136,27 +142,8 @@ def test_a_schedule_resumes_its_policies(dataset_path: Path, stop: int) -> None:
     def schedule() -> Schedule:
         return Schedule({0: EveryStep(), 2: 3})
 
-    whole = schedule()
-    source = loader(dataset_path, whole)
-    first = loader(dataset_path, schedule())
-    state: Any = None
-    steps = 0
-    for _ in range(3):
-        list(source)
-        for _ in first if state is None else ():
-            steps += 1
-            if steps == stop:
-                state = through_json(first.state_dict())
-                break
-    first.close()
-    policy = schedule()
-    second = loader(dataset_path, policy)
-    second.load_state_dict(state)
-    while second.epoch < 3:
-        list(second)
-    assert [(d.epoch, d.step, d.fidelity) for d in policy.log] == [
-        (d.epoch, d.step, d.fidelity) for d in whole.log
-    ]
+    state = stopped(dataset_path, schedule(), stop)
+    assert run(dataset_path, schedule(), epochs=3, state=state) == run(dataset_path, schedule(), epochs=3)
     with pytest.raises(StateError, match=r"policies from epochs \[0\] on, expected \[\]"):
         loader(dataset_path, Schedule({0: 1})).load_state_dict(state)
 
