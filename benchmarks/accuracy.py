@@ -30,7 +30,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from activation_nets import Basic, ResNet
-from harness import RESULTS, machine
+from harness import QUICK, RESULTS, machine
 from PIL import Image
 from torch import Tensor, nn
 
@@ -270,7 +270,8 @@ def main() -> None:
     parser.add_argument("--fresh", action="store_true", help="forget what the results file holds")
     options = parser.parse_args()
     if options.quick:
-        options.seeds, options.epochs = 1, 3
+        options.seeds, options.epochs, options.fresh = 1, 3, True
+    options.name = QUICK * options.quick + options.name
     torch.set_num_threads(options.threads)
     results = {} if options.fresh else recorded(options)
     with tempfile.TemporaryDirectory() as work:

@@ -19,6 +19,7 @@ import halfbyte
 from halfbyte import _native
 
 RESULTS = Path(__file__).parent / "results"
+QUICK = "quick_"  # what names of files with the results of quick runs begin with: a look, never kept
 
 
 @dataclass(frozen=True)

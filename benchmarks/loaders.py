@@ -26,7 +26,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-from harness import RESULTS, machine
+from harness import QUICK, RESULTS, machine
 from peers.child import Child, PeerError
 from peers.environments import make_environment
 
@@ -68,7 +68,7 @@ STORES = {"page cache": Store(), "cold files": Store(cold=True)} | {
     for ms in (0, 20)
     for megabytes in (10, 50, 200)
 }
-QUICK = ("page cache", "10 MB/s, 20 ms")
+QUICK_STORES = ("page cache", "10 MB/s, 20 ms")
 
 
 @dataclass
@@ -139,7 +139,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="two stores, two rounds, 384 photos")
     parser.add_argument("--name", default="loaders", help="of the results file")
     options = parser.parse_args()
-    options.stores = options.stores or (QUICK if options.quick else tuple(STORES))
+    options.name = QUICK * options.quick + options.name
+    options.stores = options.stores or (QUICK_STORES if options.quick else tuple(STORES))
     options.rounds = options.rounds or (2 if options.quick else 5)
     options.count = options.count or (384 if options.quick else None)
     return options
