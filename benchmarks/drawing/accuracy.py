@@ -36,12 +36,14 @@ KINDS = (
 
 def tables(documents: Sequence[Results]) -> Iterator[str]:
     for document, name, result in sets(documents):
-        rows = [row(arm, own) for arm, own in result["arms"].items()]
+        rows = [row(arm, own, seeds_of(result)) for arm, own in result["arms"].items()]
         yield f"### {name}\n\n{caption(document, result)}"
         yield table(("training images", "bytes read", "accuracy", "against full", "at parity"), rows)
 
 
-def row(name: str, arm: Results) -> tuple[str, ...]:
+def row(name: str, arm: Results, seeds: int) -> tuple[str, ...]:
+    if len(arm["runs"]) < seeds:
+        name += f" ({len(arm['runs'])} of {seeds} seeds)"
     spread = f" ± {arm['standard_deviation']:.1f}" if "standard_deviation" in arm else ""
     error = arm.get("standard_error_of_difference")
     if arm["bytes_against_full"] == 1:
@@ -56,11 +58,14 @@ def row(name: str, arm: Results) -> tuple[str, ...]:
 
 
 def caption(document: Results, result: Results) -> str:
-    seeds = len(next(iter(result["arms"].values()))["runs"])
     return (
         f"{result['images']:,} training images of {document['photos']}, {result['classes']} classes, tested "
-        f"on {result['tests']:,}; {document['epochs']} epochs, {seeds} seeds."
+        f"on {result['tests']:,}; {document['epochs']} epochs, {seeds_of(result)} seeds."
     )
+
+
+def seeds_of(result: Results) -> int:
+    return max(len(arm["runs"]) for arm in result["arms"].values())
 
 
 def draw(documents: Sequence[Results]) -> Figure:

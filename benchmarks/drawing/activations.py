@@ -44,8 +44,7 @@ def row(name: str, arm: Results, plain: Results, peak: float, step: Results) -> 
         name,
         f"{arm['accuracy']:.1f} ± {arm.get('standard_deviation', 0):.1f}",
         f"{difference(arm, plain):+.1f} ± {error(arm, plain):.1f}",
-        f"{arm['ratio']:.1f}x" if "ratio" in arm else "",
-        f"{arm['ratio_of_convolution_inputs']:.1f}x" if "ratio" in arm else "",
+        *(f"{arm[ratio]:.1f}x" if arm.get(ratio) else "" for ratio in RATIOS),
         f"{peak:.0f}",
         f"{step['against_none']:.2f}",
     )
@@ -75,8 +74,11 @@ def draw(documents: Sequence[Results]) -> Figure:
     grid = figure.subplots(len(found), len(RATIOS), squeeze=False)
     for row_of_axes, (_, task, arms) in zip(grid, found, strict=True):
         for axes, (ratio, of) in zip(row_of_axes, RATIOS.items(), strict=True):
-            draw_task(axes, arms, ratio)
-            axes.set_title(f"{task}: {of}")
+            if any(arm.get(ratio) for arm in arms.values()):  # not all networks have convolutions
+                draw_task(axes, arms, ratio)
+                axes.set_title(f"{task}: {of}")
+            else:
+                axes.set_visible(False)
     handles, labels = grid[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False, fontsize=9)
     return figure
