@@ -168,6 +168,9 @@ def arms_of(task: Task, epochs: int) -> dict[str, Arm]:
             model, optimizer, loss, every=epoch, burst=8, share=PROBING
         ),
         "Schedule, low to full": lambda *_: tuning.Schedule({0: 2, epochs // 2: 5, epochs - 1: None}),
+        f"last epoch in full, StaticQuality({STATIC[-1]})": lambda *_: tuning.Schedule(
+            {0: tuning.StaticQuality(STATIC[-1]), epochs - 1: None}
+        ),
         "Mixture, 4 of 5 at 2": lambda *_: tuning.Mixture({2: 4, levels: 1}),
     }
     arms |= {name: Arm(task.train, choose) for name, choose in policies.items()}

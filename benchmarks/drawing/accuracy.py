@@ -28,6 +28,7 @@ KINDS = (
     ("GradientSimilarity(0.995)", {"color": OTHERS[1], "marker": "s"}, "GradientSimilarity(0.995)"),
     ("LossProbe", {"color": OTHERS[2], "marker": "^"}, "LossProbe"),
     ("Schedule", {"color": OTHERS[4], "marker": "v"}, "a schedule"),
+    ("last epoch", {"color": OTHERS[0], "marker": "*"}, "StaticQuality(0.97), last epoch in full"),
     ("Mixture", {"color": OTHERS[5], "marker": "P"}, "a mixture"),
     (AGAIN + "lower", {"color": GREY, "marker": "X"}, "encoded again, lower quality"),
     (AGAIN + "smaller", {"color": INK, "marker": "x"}, "encoded again, smaller"),
