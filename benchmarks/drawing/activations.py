@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -27,26 +27,36 @@ LOOKS: dict[str, Results] = {
     "group 1 bit": {"color": GROUP, "marker": "1"},
     "gist": {"color": OTHERS[4], "marker": "P"},
 }
+# Parts of a document that may have been measured: what stands above the column, and what in it.
+COSTS: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "peak_mib": ("peak, MiB", lambda peak: f"{peak:.0f}"),
+    "steps": ("step", lambda step: f"{step['against_none']:.2f}"),
+}
 RATIOS = {"ratio": "of all that is saved", "ratio_of_convolution_inputs": "of what convolutions read"}
 
 
 def tables(documents: Sequence[Results]) -> Iterator[str]:
     for document, task, arms in tasks(documents):
         net = task.split(" on ")[0]
-        peaks, steps = document["peak_mib"][net], document["steps"][net]
-        rows = [row(name, arm, arms["none"], peaks[name], steps[name]) for name, arm in arms.items()]
-        head = ("", "top-1", "against none", "ratio", "of convolution inputs", "peak, MiB", "step")
+        measured = {
+            heading: {arm: how(found) for arm, found in document[part][net].items()}
+            for part, (heading, how) in COSTS.items()
+            if part in document
+        }
+        rows = [
+            (*row(name, arm, arms["none"]), *(found[name] for found in measured.values()))
+            for name, arm in arms.items()
+        ]
+        head = ("", "top-1", "against none", "ratio", "of convolution inputs", *measured)
         yield f"### {task}\n\n{table(head, rows)}"
 
 
-def row(name: str, arm: Results, plain: Results, peak: float, step: Results) -> tuple[str, ...]:
+def row(name: str, arm: Results, plain: Results) -> tuple[str, ...]:
     return (
         name,
         f"{arm['accuracy']:.1f} ± {arm.get('standard_deviation', 0):.1f}",
         f"{difference(arm, plain):+.1f} ± {error(arm, plain):.1f}",
         *(f"{arm[ratio]:.1f}x" if arm.get(ratio) else "" for ratio in RATIOS),
-        f"{peak:.0f}",
-        f"{step['against_none']:.2f}",
     )
 
 
