@@ -9,5 +9,5 @@
 #define HALFBYTE_CLONES
 #endif
 
-// Part of whatever clone calls it.
+// Part of whatever clone or kernel calls it.
 #define HALFBYTE_INLINE inline __attribute__((always_inline))

@@ -7,9 +7,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "base/isa.hpp"
 #include "bind/arrays.hpp"
 #include "bind/module.hpp"
-#include "base/isa.hpp"
 #include "tensor/pages.hpp"
 #include "tensor/parallel.hpp"
 

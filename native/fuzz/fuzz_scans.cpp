@@ -2,7 +2,6 @@
 // can be, and its own last bytes say which bytes of the outcome to change.
 #include "fuzz/fuzz.hpp"
 #include "fuzz/scans_agree.hpp"
-#include "jpeg/decode.hpp"
 #include "jpeg/transcode.hpp"
 
 using namespace halfbyte;

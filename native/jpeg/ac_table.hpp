@@ -19,16 +19,16 @@ class AcSymbol {
     damaged,  // no code, or no symbol of such a scan
   };
 
-  constexpr AcSymbol() : word_(damaged << kKindAt) {}
-  constexpr AcSymbol(Kind kind, unsigned run, int coefficient, unsigned length)
+  HALFBYTE_INLINE constexpr AcSymbol() : word_(damaged << kKindAt) {}
+  HALFBYTE_INLINE constexpr AcSymbol(Kind kind, unsigned run, int coefficient, unsigned length)
       : word_(static_cast<std::uint32_t>(coefficient) << kValueAt | kind << kKindAt | run << kRunAt | length) {}
 
-  [[nodiscard]] Kind kind() const { return static_cast<Kind>(word_ >> kKindAt & 3); }
-  [[nodiscard]] unsigned run() const { return word_ >> kRunAt & 15; }
+  [[nodiscard]] HALFBYTE_INLINE Kind kind() const { return static_cast<Kind>(word_ >> kKindAt & 3); }
+  [[nodiscard]] HALFBYTE_INLINE unsigned run() const { return word_ >> kRunAt & 15; }
   // Shifted to its bit position.
-  [[nodiscard]] std::int16_t coefficient() const { return static_cast<std::int16_t>(word_ >> kValueAt); }
+  [[nodiscard]] HALFBYTE_INLINE std::int16_t coefficient() const { return static_cast<std::int16_t>(word_ >> kValueAt); }
   // Bits of the code and of the value.
-  [[nodiscard]] unsigned length() const { return word_ & 31; }
+  [[nodiscard]] HALFBYTE_INLINE unsigned length() const { return word_ & 31; }
 
  private:
   static constexpr unsigned kRunAt = 5, kKindAt = 9, kValueAt = 16;
@@ -45,7 +45,7 @@ class AcTable {
   bool build(const HuffmanCode& code, int al, bool refinement);
 
   // The next symbol, to be skipped by its length.
-  [[nodiscard]] AcSymbol look(std::uint64_t ahead) const {
+  [[nodiscard]] HALFBYTE_INLINE AcSymbol look(std::uint64_t ahead) const {
     const AcSymbol found = quick_[ahead & (kQuick - 1)];
     return found.length() != 0 ? found : look_by_code(ahead);
   }

@@ -31,12 +31,12 @@ class Walk {
   bool frame(Bytes payload);
   bool codes(Bytes payload);
   bool scan(Bytes payload);
-  bool skip_coded(Bytes slice, std::size_t& at) const;
-  bool copy_coded(Bytes slice, std::size_t& at);
+  bool copy_coded(Bytes coded);
 
   std::span<const Bytes> slices_;
   const Limits& limits_;
   LaterScans found_;
+  std::vector<Component> components_;
   std::optional<Progress> progress_;             // once the frame header was there
   std::array<std::optional<std::size_t>, 4> ac_; // which code each table holds
   std::uint32_t scans_ = 0;
@@ -55,12 +55,11 @@ bool Walk::walk(Bytes slice) {
     at += 2 + length;
     if (!segment(marker, payload)) return false;
     if (marker != kSos) continue;
-    if (found_.scans.empty()) {
-      if (!skip_coded(slice, at)) return false;
-      continue;
-    }
+    const std::size_t coded = at;
+    at = end_of_entropy_coded(slice, at);
+    if (found_.scans.empty()) continue;
     if (found_.scans.size() == 1 && begin > 0) found_.head.push_back(slice.first(begin));
-    if (!copy_coded(slice, at)) return false;
+    if (!copy_coded(slice.subspan(coded, at - coded))) return false;
   }
   if (found_.scans.empty()) found_.head.push_back(slice);
   return true;
@@ -81,8 +80,8 @@ bool Walk::frame(Bytes payload) {
   const std::size_t count = payload[5];
   if (count < 1 || count > 4 || payload.size() != 6 + 3 * count) return false;
   for (std::size_t i = 6; i < payload.size(); i += 3) {
-    found_.components.push_back({payload[i], static_cast<std::uint8_t>(payload[i + 1] >> 4),
-                                 static_cast<std::uint8_t>(payload[i + 1] & 15), payload[i + 2]});
+    components_.push_back({payload[i], static_cast<std::uint8_t>(payload[i + 1] >> 4),
+                           static_cast<std::uint8_t>(payload[i + 1] & 15), payload[i + 2]});
   }
   progress_.emplace(static_cast<int>(count));
   return true;
@@ -119,7 +118,7 @@ bool Walk::scan(Bytes payload) {
   std::size_t slot = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const auto is_it = [id = payload[1 + 2 * i]](const Component& component) { return component.id == id; };
-    const auto& all = found_.components;
+    const auto& all = components_;
     const auto component = std::find_if(all.begin(), all.end(), is_it);
     if (component == all.end()) return false;
     scan.spec.components[scan.spec.count++] = static_cast<std::uint8_t>(component - all.begin());
@@ -142,35 +141,22 @@ bool Walk::scan(Bytes payload) {
   return true;
 }
 
-// Goes on to the marker after the entropy-coded data, or to the end of the slice.
-bool Walk::skip_coded(Bytes slice, std::size_t& at) const {
-  while (at < slice.size()) {
-    const void* found = std::memchr(slice.data() + at, 0xFF, slice.size() - at);
-    if (found == nullptr) {
-      at = slice.size();
-      return true;
-    }
-    at = static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - slice.data());
-    if (at + 1 == slice.size() || slice[at + 1] == 0xFF || is_restart(slice[at + 1])) return false;
-    if (slice[at + 1] != 0) return true;
-    at += 2;
-  }
-  return true;
-}
-
-// So too, and keeps the bits.
-bool Walk::copy_coded(Bytes slice, std::size_t& at) {
-  const std::size_t begin = at;
-  if (!skip_coded(slice, at)) return false;
+// Keeps the bits of data that is nothing but bytes and stuffed zeros.
+bool Walk::copy_coded(Bytes coded) {
   LaterScan& scan = found_.scans.back();
   scan.begin = found_.bits.size();
-  found_.bits.resize(scan.begin + (at - begin) + kBitPadding);
+  found_.bits.resize(scan.begin + coded.size() + kBitPadding);
   std::uint8_t* to = found_.bits.data() + scan.begin;
-  for (const std::uint8_t *from = slice.data() + begin, *end = slice.data() + at; from < end;) {
-    const auto* stuffed = static_cast<const std::uint8_t*>(std::memchr(from, 0xFF, static_cast<std::size_t>(end - from)));
-    const std::uint8_t* stop = stuffed == nullptr ? end : stuffed + 1;
-    to = std::copy(from, stop, to);
-    from = stop + (stuffed == nullptr ? 0 : 1);
+  for (const std::uint8_t *from = coded.data(), *end = from + coded.size(); from < end;) {
+    const auto left = static_cast<std::size_t>(end - from);
+    const auto* stuffed = static_cast<const std::uint8_t*>(std::memchr(from, 0xFF, left));
+    if (stuffed == nullptr) {
+      to = std::copy(from, end, to);
+      break;
+    }
+    if (stuffed + 1 == end || stuffed[1] != 0) return false;
+    to = std::copy(from, stuffed + 1, to);
+    from = stuffed + 2;
   }
   scan.end = static_cast<std::size_t>(to - found_.bits.data()) + kBitPadding;
   found_.bits.resize(scan.end);

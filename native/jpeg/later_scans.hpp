@@ -22,7 +22,6 @@ struct LaterScan {
 
 struct LaterScans {
   std::vector<Bytes> head;             // slices with all that comes before, for libjpeg
-  std::vector<Component> components;
   std::vector<LaterScan> scans;        // in order, at least one
   std::vector<HuffmanCode> codes;
   Buffer bits;

@@ -169,22 +169,6 @@ Status Walk::check_limits() const {
   return {};
 }
 
-// The first offset from `at` on where a marker ends the entropy-coded data, or data.size(). There, 0xFF 0x00 is a data
-// byte and restart markers belong to the data; fill bytes may stand before either (B.1.1.5).
-std::size_t end_of_entropy_coded(Bytes data, std::size_t at) {
-  while (at < data.size()) {
-    const void* found = std::memchr(data.data() + at, 0xFF, data.size() - at);
-    if (found == nullptr) break;
-    const auto begin = static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - data.data());
-    std::size_t code = begin + 1;
-    while (code < data.size() && data[code] == 0xFF) ++code;
-    if (code == data.size()) break;
-    if (data[code] != 0 && !is_restart(data[code])) return begin;
-    at = code + 1;
-  }
-  return data.size();
-}
-
 Status Walk::scan(Bytes payload) {
   if (info_.components.empty()) return corrupt("a scan before the frame header, at byte " + to_string(at_));
   if (payload.empty() || payload[0] < 1 || payload[0] > 4 || payload.size() != 4 + std::size_t{2} * payload[0]) {
@@ -260,6 +244,20 @@ void Walk::metadata(const Segment& segment, Bytes payload) {
 }
 
 }  // namespace
+
+std::size_t end_of_entropy_coded(Bytes data, std::size_t at) {
+  while (at < data.size()) {
+    const void* found = std::memchr(data.data() + at, 0xFF, data.size() - at);
+    if (found == nullptr) break;
+    const auto begin = static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - data.data());
+    std::size_t code = begin + 1;
+    while (code < data.size() && data[code] == 0xFF) ++code;
+    if (code == data.size()) break;
+    if (data[code] != 0 && !is_restart(data[code])) return begin;
+    at = code + 1;
+  }
+  return data.size();
+}
 
 Result<JpegInfo> inspect(Bytes data, const Limits& limits) { return Walk(data, limits).run(); }
 

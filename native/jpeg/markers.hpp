@@ -64,6 +64,10 @@ struct JpegInfo {
   std::uint64_t trailing = 0;      // bytes after that
 };
 
+// The first offset from `at` on where a marker ends the entropy-coded data, or data.size(). There, 0xFF 0x00 is a data
+// byte and restart markers belong to the data; fill bytes may stand before either (B.1.1.5).
+std::size_t end_of_entropy_coded(Bytes data, std::size_t at);
+
 // Walks to the end-of-image marker. need_more_bytes: the data is a sound prefix; limit_exceeded: the frame header asks
 // for more than the limits allow; unsupported_image: hierarchical files, JPEG-LS, a height given after the first scan.
 Result<JpegInfo> inspect(Bytes data, const Limits& limits);
