@@ -25,6 +25,15 @@ def through_json(state: dict[str, Any]) -> Any:
     return json.loads(json.dumps(state))
 
 
+def at_ends(source: halfbyte.Loader, *, epochs: int) -> list[Any]:
+    """The fidelity at the end of each epoch."""
+    seen = []
+    for _ in range(epochs):
+        list(source)
+        seen.append(source.fidelity)
+    return seen
+
+
 def test_a_policy_is_asked_before_every_batch(dataset_path: Path) -> None:
     policy = EveryStep()
     source = loader(dataset_path, policy)
@@ -97,10 +106,7 @@ def test_fixed_at_none_is_full(dataset_path: Path) -> None:
 def test_a_schedule_changes_with_the_epoch(dataset_path: Path) -> None:
     policy = Schedule({0: 1, 2: 4, 3: None})
     source = loader(dataset_path, policy)
-    seen = []
-    for _ in range(5):
-        list(source)
-        seen.append(source.fidelity)
+    seen = at_ends(source, epochs=5)
     full = source.dataset.num_levels
     assert seen == [1, 1, 4, full, full]
     assert [(d.epoch, d.fidelity) for d in policy.log] == [(0, 1), (2, 4), (3, full)]
@@ -123,10 +129,7 @@ def test_a_schedule_leaves_the_word_to_policies(dataset_path: Path) -> None:
     inner, last = EveryStep(), EveryStep()
     policy = Schedule({1: inner, 0: 4, 2: None, 3: last})
     source = loader(dataset_path, policy)
-    seen = []
-    for _ in range(4):
-        list(source)
-        seen.append(source.fidelity)
+    seen = at_ends(source, epochs=4)
     full = source.dataset.num_levels
     assert inner.asked == [(1, step) for step in range(5)]
     assert last.asked == [(3, step) for step in range(5)]
