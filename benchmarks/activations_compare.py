@@ -23,7 +23,7 @@ import torch.nn.functional as F
 from activation_nets import Basic, ResNet, ViT
 from harness import RESULTS, machine
 from process_memory import MIB, elsewhere, resident_bytes, sampled_peak
-from small_images import BATCH, MARGIN, SIDE, Task, augmented, load_photos, normalized, textures
+from small_images import BATCH, SIDE, Task, augmented, centred, load_photos, textures
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
@@ -100,8 +100,7 @@ def train(net: str, task: Task, arm: str, *, seed: int, epochs: int) -> dict[str
             run.step(batch, labels[rows])
     model = run.model.eval()
     with torch.inference_mode():
-        edge = slice(MARGIN, MARGIN + SIDE)
-        scores = torch.cat([model(normalized(part[:, :, edge, edge])) for part in test_images.split(256)])
+        scores = torch.cat([model(centred(part)) for part in test_images.split(256)])
     right = (scores.argmax(1) == test_labels).double().mean()
     return {"accuracy": round(100 * float(right), 2), **saved(run.compressor)}
 

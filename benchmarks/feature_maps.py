@@ -4,6 +4,9 @@ tolerances.
 
     python benchmarks/feature_maps.py --photos /path/to/imagefolder --source "what they are"
 
+The photo set is an image folder with train/ and test/ (a folder a class, at any depth below); without one,
+textures are learnt. Trained networks are kept with `--networks`, so that more codecs can be tried later.
+
 Ratios are over maps of 8 bits an element; over float32 they are four times that. Accuracy is compared with
 that of the same trained network without compression.
 """
@@ -21,14 +24,13 @@ import torch
 import torch.nn.functional as F
 from activation_nets import Bottleneck, ResNet
 from harness import RESULTS, machine
-from small_images import BATCH, MARGIN, SIDE, Task, augmented, load_photos, normalized, textures
+from small_images import BATCH, Task, augmented, centred, load_photos, textures
 from torch import Tensor, nn
 
 import halfbyte.activations as act
 
 HELD_OUT = 2 * BATCH  # training images that only calibration sees
 DEPTHS = (3, 4, 6, 3)  # of ResNet-50
-EDGE = slice(MARGIN, MARGIN + SIDE)
 
 JPEG: list[act.Codec] = [
     act.JpegAct(table, "divide", "nearest", "rle") for table in ("optL", "optH", "jpeg80", "jpeg50")
@@ -56,10 +58,26 @@ def held_out(task: Task) -> Tensor:
     return task.train[0][order_of(task)[:HELD_OUT]]
 
 
-def train(task: Task, *, width: int, seed: int, epochs: int) -> nn.Module:
-    images, labels = (part[order_of(task)[HELD_OUT:]] for part in task.train)
+def trained(task: Task, options: argparse.Namespace, seed: int) -> nn.Module:
+    """A network, from its file if there is one."""
     torch.manual_seed(seed)
-    model = ResNet(Bottleneck, DEPTHS, width, task.classes).train()
+    model = ResNet(Bottleneck, DEPTHS, options.width, task.classes, pool=True)
+    if options.networks is None:
+        return train(model, task, seed=seed, epochs=options.epochs)
+    name = f"width {options.width}, {options.side} pixels, {options.epochs} epochs, {seed}.pt"
+    path = options.networks / name
+    if path.exists():
+        model.load_state_dict(torch.load(path))
+        return model.eval()
+    train(model, task, seed=seed, epochs=options.epochs)
+    options.networks.mkdir(parents=True, exist_ok=True)
+    torch.save(model.state_dict(), path)
+    return model
+
+
+def train(model: nn.Module, task: Task, *, seed: int, epochs: int) -> nn.Module:
+    images, labels = (part[order_of(task)[HELD_OUT:]] for part in task.train)
+    model.train()
     steps = epochs * (len(images) // BATCH)
     optimizer = torch.optim.AdamW(model.parameters(), 1.5e-3, weight_decay=0.02)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 1.5e-3, total_steps=steps)
@@ -79,17 +97,13 @@ def accuracy(model: nn.Module, task: Task) -> float:
     """Top-1 on the test images, in percent."""
     images, labels = task.test
     with torch.inference_mode():
-        scores = torch.cat([model(centre(part)) for part in images.split(256)])
+        scores = torch.cat([model(centred(part)) for part in images.split(256)])
     return 100 * float((scores.argmax(1) == labels).double().mean())
-
-
-def centre(images: Tensor) -> Tensor:
-    return normalized(images[:, :, EDGE, EDGE])
 
 
 def measure(model: nn.Module, task: Task, family: str, tolerance: float) -> dict[str, Any]:
     """Calibrate on two batches that were not trained on, and test."""
-    batches = [centre(part) for part in held_out(task).split(BATCH)]
+    batches = [centred(part) for part in held_out(task).split(BATCH)]
     start = time.perf_counter()
     maps = act.feature_maps(model, FAMILIES[family], calibrate=batches, tolerance=tolerance)
     seconds = time.perf_counter() - start
@@ -131,13 +145,16 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=12)
     parser.add_argument("--width", type=int, default=16, help="of the stem; 64 is a ResNet-50")
     parser.add_argument("--textures", type=int, default=3072, help="to train on; half as many to test")
+    parser.add_argument("--side", type=int, default=64, help="of the photos, in pixels")
+    parser.add_argument("--networks", type=Path, help="a folder for the trained networks of this photo set")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--name", default="feature_maps", help="of the results file")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    task = textures(options.textures) if options.photos is None else load_photos(options.photos)
+    task = textures(options.textures) if options.photos is None else load_photos(options.photos, options.side)
     results: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for seed in range(options.seeds):
-        model = train(task, width=options.width, seed=seed, epochs=options.epochs)
+        model = trained(task, options, seed)
         for family in options.families:
             for tolerance in options.tolerances:
                 try:
@@ -147,14 +164,14 @@ def main() -> None:
                     continue
                 print(f"{family}, tolerance {tolerance:g}, seed {seed}: {run}", flush=True)
                 results.setdefault(family, {}).setdefault(f"{tolerance:g}", []).append(run)
-        save(options, results, seed + 1)
+        save(options, task, results, seed + 1)
 
 
-def save(options: argparse.Namespace, results: dict[str, Any], seeds: int) -> None:
+def save(options: argparse.Namespace, task: Task, results: dict[str, Any], seeds: int) -> None:
     document = {
         "benchmark": "feature_maps",
         "images": "textures" if options.photos is None else options.source,
-        "net": f"ResNet-50 with a stem of {options.width} channels, {SIDE} x {SIDE} pixels",
+        "net": f"ResNet-50 with a stem of {options.width} channels, {task.side} x {task.side} pixels",
         "seeds": seeds,
         "epochs": options.epochs,
         "machine": machine(),
@@ -164,7 +181,7 @@ def save(options: argparse.Namespace, results: dict[str, Any], seeds: int) -> No
         },
     }
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "feature_maps.json").write_text(json.dumps(document, indent=2) + "\n")
+    (RESULTS / f"{options.name}.json").write_text(json.dumps(document, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ SIDE = 32
 MARGIN = 4
 BATCH = 64
 
-Split = tuple[Tensor, Tensor]  # uint8 images (N, 3, SIDE + 2 MARGIN, SIDE + 2 MARGIN), int64 labels
+Split = tuple[Tensor, Tensor]  # uint8 images (N, 3, side + 2 MARGIN, side + 2 MARGIN), int64 labels
 
 
 class Task(NamedTuple):
@@ -30,10 +30,15 @@ class Task(NamedTuple):
     classes: int
     mirrored: bool
 
+    @property
+    def side(self) -> int:
+        """Of what a network sees, in pixels."""
+        return self.train[0].shape[-1] - 2 * MARGIN
 
-def load_photos(folder: Path) -> Task:
+
+def load_photos(folder: Path, side: int = SIDE) -> Task:
     """An image folder, its photos made small; a class is the folder that a photo lies in."""
-    padded = SIDE + 2 * MARGIN
+    padded = side + 2 * MARGIN
     found = {
         part: sorted((folder / part).rglob("*.jpg"), key=lambda path: path.as_posix())
         for part in ("train", "test")
@@ -74,12 +79,22 @@ def make_textures(count: int, seed: int) -> Split:
 
 
 def augmented(images: Tensor, generator: torch.Generator, *, mirrored: bool) -> Tensor:
-    """A random crop (and flip) for all of a batch; float32 (N, 3, SIDE, SIDE), about standard normal."""
+    """A random crop (and flip) for all of a batch; float32 (N, 3, side, side), about standard normal."""
     dy, dx, flip = (
         int(torch.randint(0, n, (1,), generator=generator)) for n in (2 * MARGIN + 1, 2 * MARGIN + 1, 2)
     )
-    crop = images[:, :, dy : dy + SIDE, dx : dx + SIDE]
+    crop = cropped(images, dy, dx)
     return normalized(crop.flip(3) if flip and mirrored else crop)
+
+
+def centred(images: Tensor) -> Tensor:
+    """As `augmented`, without chance."""
+    return normalized(cropped(images, MARGIN, MARGIN))
+
+
+def cropped(images: Tensor, top: int, left: int) -> Tensor:
+    side = images.shape[-1] - 2 * MARGIN
+    return images[:, :, top : top + side, left : left + side]
 
 
 def normalized(images: Tensor) -> Tensor:
