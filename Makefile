@@ -58,7 +58,7 @@ fuzz: setup
 	cmake -S . -B build/fuzz -G Ninja -DHALFBYTE_FUZZ=ON -DHALFBYTE_PYTHON=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo \
 		-DCMAKE_CXX_COMPILER=clang++ -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
 	cmake --build build/fuzz
-	for target in markers transcode decode scans error_bounded; do \
+	for target in markers transcode decode scans error_bounded code_blocks; do \
 		mkdir -p build/fuzz/corpus/$$target; \
 		build/fuzz/native/fuzz/fuzz_$$target -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 \
 			-print_final_stats=1 -artifact_prefix=build/fuzz/$$target- build/fuzz/corpus/$$target tests/native/data \

@@ -15,5 +15,6 @@ void add_tensor_sfpr(nanobind::module_& module);      // scaled fixed point
 void add_tensor_jpeg_act(nanobind::module_& module);  // DCT, quantization, coders
 void add_tensor_groups(nanobind::module_& module);    // group quantization
 void add_tensor_error_bounded(nanobind::module_& module);  // dual quantization, Lorenzo prediction, coders
+void add_tensor_code_blocks(nanobind::module_& module);    // integer codes of which most are 0
 
 }  // namespace halfbyte::bind

@@ -55,6 +55,7 @@ void add_tensor(nb::module_& module) {
   add_tensor_jpeg_act(module);
   add_tensor_groups(module);
   add_tensor_error_bounded(module);
+  add_tensor_code_blocks(module);
 }
 
 }  // namespace halfbyte::bind

@@ -495,3 +495,21 @@ def error_bounded_gather(bytes: int, num_threads: int) -> None:
 
 def error_bounded_decode(x: int, count: int, element: int, coder: int, grid: Sequence[float], lags: Sequence[int], num_threads: int, sizes: int, bytes: int, num_bytes: int) -> bool:
     """The elements. Returns whether the bytes are sound."""
+
+def code_blocks_measure(codes: int, count: int, has_signs: bool, widths: int, counts: int, num_threads: int) -> tuple[int, int]:
+    """
+    The bytes of masks and of packed codes. Fills in the widths, unless 0 is given, and the counts, int64 (pieces of 65,536 codes, 10).
+    """
+
+def code_blocks_write(codes: int, count: int, has_signs: bool, counts: int, masks: int, packed: int, num_threads: int) -> None:
+    """
+    Masks and packed codes, the latter into zeros, by the counts of code_blocks_measure.
+    """
+
+def code_blocks_check(widths: int, masks: int, mask_bytes: int, code_bytes: int, count: int, counts: int, num_threads: int) -> int:
+    """
+    Fills in the counts. Returns 0, or what is damaged: 1 a width, 2 the bytes of masks, 3 masks that do not fit widths, 4 the bytes of codes.
+    """
+
+def code_blocks_read(widths: int, masks: int, packed: int, counts: int, count: int, has_signs: bool, codes: int, num_threads: int) -> None:
+    """The codes, by the counts of code_blocks_check, which found no damage."""

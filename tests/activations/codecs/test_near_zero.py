@@ -134,7 +134,7 @@ def test_other_types_are_refused() -> None:
         (0, torch.tensor([torch.nan]), "the step is not a number"),
         (0, torch.tensor([-1.0]), "the step is not a number"),
         (0, torch.tensor([1.0, 1.0]), "the step is not a number"),
-        (3, torch.zeros(2, dtype=torch.uint8), "bytes of codes are 2"),
+        (3, torch.zeros(2, dtype=torch.uint8), "codes take more or fewer bytes"),
         (4, torch.zeros(1, dtype=torch.int64), "exact channels"),
     ],
 )

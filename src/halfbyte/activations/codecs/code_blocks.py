@@ -10,19 +10,18 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
-from halfbyte.activations.codecs import bits
-from halfbyte.activations.codecs.dtypes import ONE
-from halfbyte.activations.codecs.reference.group_quantized import pack, unpack
+from halfbyte import _native
+from halfbyte.activations.codecs import bits, memory
+from halfbyte.activations.codecs.kernels import num_threads
+from halfbyte.activations.codecs.reference import code_blocks as reference
 
-__all__ = ["BLOCK", "CodeBlocks", "decode", "encode", "num_bytes"]
+__all__ = ["CodeBlocks", "decode", "encode", "num_bytes"]
 
-BLOCK = 64
-"""Codes of a block."""
-
-_WIDTH_BITS = 4
-_WIDTHS = range(1, 10)
+_BLOCK = 64
+_PIECE = 1 << 16
+_WIDTHS = 10
+_FAULTS = {1: reference.WIDTH, 2: reference.MASKS, 3: reference.FIT, 4: reference.CODES}
 
 
 class CodeBlocks(NamedTuple):
@@ -46,26 +45,29 @@ def encode(codes: Tensor, *, signed: bool) -> CodeBlocks:
     Args:
         codes: int16 (n,): from 0 to 256, or from -128 to 128 if `signed`.
     """
-    blocks = _blocks(codes)
-    widths, folded = _widths(blocks, signed)
-    nonzero = blocks != 0
-    masks = bits.pack_nonzero(blocks[widths > 0].view(-1))
-    streams = [
-        pack(folded[nonzero & (widths == width).unsqueeze(1)].to(torch.uint8), width - 1)
-        for width in _WIDTHS[1:]
-    ]
-    return CodeBlocks(pack(widths, _WIDTH_BITS), masks, torch.cat(streams))
+    if not bits.on_cpu(codes):
+        return CodeBlocks(*reference.encode(codes, signed=signed))
+    codes, count = codes.contiguous(), codes.numel()
+    widths = torch.empty((-(-count // _BLOCK) + 1) // 2, dtype=torch.uint8)
+    counts = _counts(count)
+    what = (codes.data_ptr(), count, signed)
+    mask_bytes, code_bytes = _native.code_blocks_measure(
+        *what, widths.data_ptr(), counts.data_ptr(), num_threads()
+    )
+    masks = memory.empty(mask_bytes, torch.uint8)
+    packed = torch.zeros(code_bytes, dtype=torch.uint8)
+    _native.code_blocks_write(*what, counts.data_ptr(), masks.data_ptr(), packed.data_ptr(), num_threads())
+    return CodeBlocks(widths, masks, packed)
 
 
 def num_bytes(codes: Tensor, *, signed: bool) -> int:
     """What `encode` would take."""
-    blocks = _blocks(codes)
-    widths, _ = _widths(blocks, signed)
-    counts = torch.zeros(_WIDTHS.stop, dtype=torch.int64, device=codes.device)
-    counts.index_add_(0, widths.long(), blocks.count_nonzero(1))
-    streams = sum((n * (width - 1) + 7) // 8 for width, n in enumerate(counts.tolist()) if n)
-    masks = BLOCK // 8 * int((widths > 0).sum())
-    return int((len(widths) * _WIDTH_BITS + 7) // 8 + masks + streams)
+    if not bits.on_cpu(codes):
+        return reference.num_bytes(codes, signed=signed)
+    codes, count = codes.contiguous(), codes.numel()
+    counts = _counts(count)
+    both = _native.code_blocks_measure(codes.data_ptr(), count, signed, 0, counts.data_ptr(), num_threads())
+    return (-(-count // _BLOCK) + 1) // 2 + sum(both)
 
 
 def decode(parts: CodeBlocks, count: int, *, signed: bool) -> Tensor:
@@ -77,55 +79,30 @@ def decode(parts: CodeBlocks, count: int, *, signed: bool) -> Tensor:
     for name, part in parts._asdict().items():
         if part.dtype != torch.uint8 or part.dim() != 1:
             raise _damaged(f"{name} are {part.dtype} of {part.dim()} dimensions, expected uint8 of 1")
-    widths = unpack(parts.widths, -(-count // BLOCK), _WIDTH_BITS)
-    if bool((widths > _WIDTHS[-1]).any()):
-        raise _damaged(f"a width of {int(widths.max())}, expected at most {_WIDTHS[-1]}")
-    filled = widths > 0
-    nonzero = torch.zeros(len(widths), BLOCK, dtype=torch.bool, device=widths.device)
-    marks = bits.unpack(parts.masks, int(filled.sum()) * BLOCK, torch.bool, ONE[torch.bool])
-    nonzero[filled] = marks.view(-1, BLOCK)
-    if not torch.equal(nonzero.any(1), filled) or bool(nonzero.view(-1)[count:].any()):
-        raise _damaged("widths and masks do not fit each other")
-    return _spread(parts.codes, widths, nonzero, signed).view(-1)[:count]
-
-
-def _spread(stream: Tensor, widths: Tensor, nonzero: Tensor, signed: bool) -> Tensor:
-    codes = torch.zeros(nonzero.shape, dtype=torch.int16, device=nonzero.device)
-    start = 0
-    for width in _WIDTHS:
-        here = nonzero & (widths == width).unsqueeze(1)
-        num_codes = int(here.sum())
-        end = start + (num_codes * (width - 1) + 7) // 8
-        packed = stream[start:end]
-        folded = unpack(packed, num_codes, width - 1) if width > 1 else packed.new_zeros(num_codes)
-        codes[here] = _unfold(folded.to(torch.int16), signed)
-        start = end
-    if start != stream.numel():
-        raise _damaged(f"codes take {stream.numel()} bytes, expected {start}")
+    expected = (-(-count // _BLOCK) + 1) // 2
+    if parts.widths.numel() != expected:
+        raise _damaged(f"widths take {parts.widths.numel()} bytes, expected {expected}")
+    if not bits.on_cpu(parts.widths):
+        return reference.decode(*parts, count, signed=signed)
+    widths, masks, packed = (part.contiguous() for part in parts)
+    counts = _counts(count)
+    fault = _native.code_blocks_check(
+        *(widths.data_ptr(), masks.data_ptr(), masks.numel(), packed.numel()),
+        *(count, counts.data_ptr(), num_threads()),
+    )
+    if fault:
+        raise _damaged(_FAULTS[fault])
+    codes = memory.empty(count, torch.int16)
+    _native.code_blocks_read(
+        *(widths.data_ptr(), masks.data_ptr(), packed.data_ptr(), counts.data_ptr()),
+        *(count, signed, codes.data_ptr(), num_threads()),
+    )
     return codes
 
 
-def _blocks(codes: Tensor) -> Tensor:
-    missing = -codes.numel() % BLOCK
-    return functional.pad(codes, (0, missing)).view((codes.numel() + missing) // BLOCK, BLOCK)
-
-
-def _widths(blocks: Tensor, signed: bool) -> tuple[Tensor, Tensor]:
-    """Width of each block, and codes as numbers from 0 up, -1 where they are 0."""
-    folded = 2 * (blocks.abs() - 1) + (blocks < 0) if signed else blocks - 1
-    folded = folded.masked_fill(blocks == 0, -1).to(torch.int16)
-    if len(blocks) == 0:
-        return blocks.new_empty(0, dtype=torch.uint8), folded
-    largest = folded.amax(1)
-    powers = torch.tensor([0, *(1 << bit for bit in range(8))], dtype=torch.int16, device=blocks.device)
-    return torch.bucketize(largest, powers, right=True).to(torch.uint8), folded
-
-
-def _unfold(folded: Tensor, signed: bool) -> Tensor:
-    if not signed:
-        return folded + 1
-    magnitude = (folded >> 1) + 1
-    return torch.where(folded & 1 != 0, -magnitude, magnitude)
+def _counts(count: int) -> Tensor:
+    """Room for what the native functions tell each other: of each piece, how many codes have which width."""
+    return torch.empty((-(-count // _PIECE), _WIDTHS), dtype=torch.int64)
 
 
 def _damaged(found: str) -> ValueError:
