@@ -77,7 +77,7 @@ def trained(task: Task, options: argparse.Namespace, seed: int) -> nn.Module:
 
 def train(model: nn.Module, task: Task, *, seed: int, epochs: int) -> nn.Module:
     images, labels = (part[order_of(task)[HELD_OUT:]] for part in task.train)
-    model.train()
+    model.train().to(memory_format=torch.channels_last)
     steps = epochs * (len(images) // BATCH)
     optimizer = torch.optim.AdamW(model.parameters(), 1.5e-3, weight_decay=0.02)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 1.5e-3, total_steps=steps)
@@ -87,10 +87,11 @@ def train(model: nn.Module, task: Task, *, seed: int, epochs: int) -> nn.Module:
         for rows in order.split(BATCH)[: len(images) // BATCH]:
             optimizer.zero_grad()
             batch = augmented(images[rows], generator, mirrored=task.mirrored)
+            batch = batch.contiguous(memory_format=torch.channels_last)
             F.cross_entropy(model(batch), labels[rows]).backward()
             optimizer.step()
             schedule.step()
-    return model.eval()
+    return model.eval().to(memory_format=torch.contiguous_format)
 
 
 def accuracy(model: nn.Module, task: Task) -> float:

@@ -100,8 +100,7 @@ class ErrorBounded(Codec):
         """The bound in the unit of the elements."""
         if not self.relative:
             return self.bound
-        largest = float(torch.where(flat.isfinite(), flat, 0).abs().max()) if flat.numel() else 0.0
-        return self.bound * largest
+        return self.bound * _largest(flat)
 
     def holds_mask(self, packed: Packed) -> bool:
         return self.signs
@@ -120,6 +119,17 @@ class ErrorBounded(Codec):
             options.append(self.coder)
         options += [name for name in ("signs", "relative") if getattr(self, name)]
         return f"ErrorBounded({', '.join(options)})"
+
+
+def _largest(flat: Tensor) -> float:
+    """The largest magnitude that is finite."""
+    if flat.numel() == 0:
+        return 0.0
+    least, greatest = (float(extreme) for extreme in flat.aminmax())
+    largest = max(-least, greatest)
+    if math.isfinite(least) and math.isfinite(largest):
+        return largest
+    return float(torch.where(flat.isfinite(), flat, 0).abs().max())
 
 
 def _lags(layout: Layout) -> tuple[int, ...]:

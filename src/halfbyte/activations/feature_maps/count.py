@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from halfbyte.activations.codecs.base import Packed
@@ -32,12 +33,15 @@ class MapCount:
 
     def add(self, x: Tensor, packed: Packed, decoded: Tensor) -> None:
         """Count a map that was packed and unpacked."""
-        finite = x.isfinite()
-        exact = x.double().where(finite, 0)
         self.elements += x.numel()
         self.held += packed.nbytes
-        self.squared_error += float((decoded.double().where(finite, 0) - exact).square().sum())
-        self.squared_sum += float(exact.square().sum())
+        error, total = _squared_sum(decoded.float() - x.float()), _squared_sum(x)
+        if not math.isfinite(total):
+            finite = x.isfinite()
+            x, decoded = x.where(finite, 0), decoded.where(finite, 0)
+            error, total = _squared_sum(decoded.float() - x.float()), _squared_sum(x)
+        self.squared_error += error
+        self.squared_sum += total
 
     @property
     def over_8_bits(self) -> float:
@@ -59,6 +63,11 @@ class MapCount:
             "ratio_over_float32": 4 * self.over_8_bits,
             "squared_relative_error": self.error,
         }
+
+
+def _squared_sum(x: Tensor) -> float:
+    """Σ x², in float64."""
+    return float(torch.linalg.vector_norm(x, dtype=torch.float64)) ** 2
 
 
 def total_of(counts: Iterable[MapCount]) -> MapCount:
