@@ -13,7 +13,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from drawing import accuracy, activations, kernels, loaders
+from drawing import accuracy, activations, feature_maps, kernels, loaders
 from drawing.figures import save
 
 HERE = Path(__file__).parent
@@ -37,8 +37,9 @@ def main() -> None:
     if documents := read_all(options.results, "accuracy*.json"):
         print("\n\n".join(accuracy.tables(documents)), end="\n\n")
         save(accuracy.draw(documents), options.out / "accuracy.svg")
-    if (path := options.results / "activations_kernels.json").exists():
-        print(kernels.speeds(json.loads(path.read_text())), end="\n\n")
+    for draw, name in ((kernels.speeds, "activations_kernels"), (feature_maps.costs, "feature_maps")):
+        if (path := options.results / f"{name}.json").exists():
+            print(draw(json.loads(path.read_text())), end="\n\n")
     if documents := read_all(options.results, "activations_compare*.json"):
         print("\n\n".join(activations.tables(documents)))
         save(activations.draw(documents), options.out / "activations.svg")

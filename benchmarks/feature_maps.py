@@ -49,6 +49,23 @@ FAMILIES = {
 }
 
 
+def add_network_options(parser: argparse.ArgumentParser) -> None:
+    """What to train, and on what."""
+    parser.add_argument("--photos", type=Path, help="image folder with train/ and test/; without: textures")
+    parser.add_argument("--source", default="unnamed photographs", help="what they are, for the results file")
+    parser.add_argument("--textures", type=int, default=3072, help="to train on; half as many to test")
+    parser.add_argument("--side", type=int, default=64, help="of the photos, in pixels")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--epochs", type=int, default=24)
+    parser.add_argument("--width", type=int, default=16, help="of the stem; 64 is a ResNet-50")
+    parser.add_argument("--networks", type=Path, help="a folder for the trained networks of this photo set")
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+
+
+def task_of(options: argparse.Namespace) -> Task:
+    return textures(options.textures) if options.photos is None else load_photos(options.photos, options.side)
+
+
 def order_of(task: Task) -> Tensor:
     """Training images in a random order, those for calibration first."""
     return torch.randperm(len(task.train[0]), generator=torch.Generator().manual_seed(0))
@@ -138,21 +155,13 @@ def summarized(runs: list[dict[str, Any]]) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
-    parser.add_argument("--photos", type=Path, help="image folder with train/ and test/; without: textures")
-    parser.add_argument("--source", default="unnamed photographs", help="what they are, for the results file")
+    add_network_options(parser)
     parser.add_argument("--families", nargs="+", choices=[*FAMILIES], default=[*FAMILIES])
     parser.add_argument("--tolerances", nargs="+", type=float, default=[0.003, 0.01])
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--epochs", type=int, default=24)
-    parser.add_argument("--width", type=int, default=16, help="of the stem; 64 is a ResNet-50")
-    parser.add_argument("--textures", type=int, default=3072, help="to train on; half as many to test")
-    parser.add_argument("--side", type=int, default=64, help="of the photos, in pixels")
-    parser.add_argument("--networks", type=Path, help="a folder for the trained networks of this photo set")
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--name", default="feature_maps", help="of the results file")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    task = textures(options.textures) if options.photos is None else load_photos(options.photos, options.side)
+    task = task_of(options)
     results: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for seed in range(options.seeds):
         model = trained(task, options, seed)
