@@ -157,7 +157,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
     add_network_options(parser)
     parser.add_argument("--families", nargs="+", choices=[*FAMILIES], default=[*FAMILIES])
-    parser.add_argument("--tolerances", nargs="+", type=float, default=[0.003, 0.01])
+    parser.add_argument("--tolerances", nargs="+", type=float, default=[0.003, 0.005, 0.01])
     parser.add_argument("--name", default="feature_maps", help="of the results file")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
