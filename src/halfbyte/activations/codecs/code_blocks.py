@@ -48,7 +48,7 @@ def encode(codes: Tensor, *, signed: bool) -> CodeBlocks:
     if not bits.on_cpu(codes):
         return CodeBlocks(*reference.encode(codes, signed=signed))
     codes, count = codes.contiguous(), codes.numel()
-    widths = torch.empty((-(-count // _BLOCK) + 1) // 2, dtype=torch.uint8)
+    widths = torch.empty(_width_bytes(count), dtype=torch.uint8)
     counts = _counts(count)
     what = (codes.data_ptr(), count, signed)
     mask_bytes, code_bytes = _native.code_blocks_measure(
@@ -67,7 +67,7 @@ def num_bytes(codes: Tensor, *, signed: bool) -> int:
     codes, count = codes.contiguous(), codes.numel()
     counts = _counts(count)
     both = _native.code_blocks_measure(codes.data_ptr(), count, signed, 0, counts.data_ptr(), num_threads())
-    return (-(-count // _BLOCK) + 1) // 2 + sum(both)
+    return _width_bytes(count) + sum(both)
 
 
 def decode(parts: CodeBlocks, count: int, *, signed: bool) -> Tensor:
@@ -79,9 +79,8 @@ def decode(parts: CodeBlocks, count: int, *, signed: bool) -> Tensor:
     for name, part in parts._asdict().items():
         if part.dtype != torch.uint8 or part.dim() != 1:
             raise _damaged(f"{name} are {part.dtype} of {part.dim()} dimensions, expected uint8 of 1")
-    expected = (-(-count // _BLOCK) + 1) // 2
-    if parts.widths.numel() != expected:
-        raise _damaged(f"widths take {parts.widths.numel()} bytes, expected {expected}")
+    if parts.widths.numel() != _width_bytes(count):
+        raise _damaged(f"widths take {parts.widths.numel()} bytes, expected {_width_bytes(count)}")
     if not bits.on_cpu(parts.widths):
         return reference.decode(*parts, count, signed=signed)
     widths, masks, packed = (part.contiguous() for part in parts)
@@ -98,6 +97,11 @@ def decode(parts: CodeBlocks, count: int, *, signed: bool) -> Tensor:
         *(count, signed, codes.data_ptr(), num_threads()),
     )
     return codes
+
+
+def _width_bytes(count: int) -> int:
+    """Of so many codes: half a byte a block."""
+    return (-(-count // _BLOCK) + 1) // 2
 
 
 def _counts(count: int) -> Tensor:
