@@ -1,4 +1,4 @@
-"""Of results/feature_maps*.json: bytes of maps, and what fewer of them cost, by codecs to choose from."""
+"""Of results/feature_maps.json: bytes of maps, and what fewer of them cost, by codecs to choose from."""
 
 from __future__ import annotations
 

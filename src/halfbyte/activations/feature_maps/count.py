@@ -35,11 +35,10 @@ class MapCount:
         """Count a map that was packed and unpacked."""
         self.elements += x.numel()
         self.held += packed.nbytes
-        error, total = _squared_sum(decoded.float() - x.float()), _squared_sum(x)
+        error, total = _squared_sums(x, decoded)
         if not math.isfinite(total):
             finite = x.isfinite()
-            x, decoded = x.where(finite, 0), decoded.where(finite, 0)
-            error, total = _squared_sum(decoded.float() - x.float()), _squared_sum(x)
+            error, total = _squared_sums(x.where(finite, 0), decoded.where(finite, 0))
         self.squared_error += error
         self.squared_sum += total
 
@@ -65,9 +64,12 @@ class MapCount:
         }
 
 
-def _squared_sum(x: Tensor) -> float:
-    """Σ x², in float64."""
-    return float(torch.linalg.vector_norm(x, dtype=torch.float64)) ** 2
+def _squared_sums(x: Tensor, decoded: Tensor) -> tuple[float, float]:
+    """Σ (x' - x)² and Σ x², in float64."""
+    error, total = (
+        float(torch.linalg.vector_norm(t, dtype=torch.float64)) for t in (decoded.float() - x.float(), x)
+    )
+    return error**2, total**2
 
 
 def total_of(counts: Iterable[MapCount]) -> MapCount:
